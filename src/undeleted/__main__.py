@@ -1,0 +1,6 @@
+"""`python -m undeleted` is the same as `undeleted`."""
+
+from undeleted.cli import main
+
+if __name__ == "__main__":
+    main()

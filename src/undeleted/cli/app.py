@@ -1,0 +1,53 @@
+"""The commands, grouped as the help shows them.  Heavy imports wait until a command runs."""
+
+from typing import Annotated
+
+import typer
+
+import undeleted
+from undeleted.cli import attack, demo, listing
+
+EPILOG = """
+[bold]Examples[/bold]
+
+undeleted demo
+
+undeleted attack median-walk --n 1001 --controlled 64
+
+undeleted attack median-walk --against noisy-histogram --json
+
+undeleted list mechanisms
+"""
+
+
+def build(arguments: list[str]) -> typer.Typer:
+    """The application; only the attack that is named among the arguments is imported."""
+    app = typer.Typer(
+        name="undeleted",
+        rich_markup_mode="rich",
+        add_completion=False,
+        epilog=EPILOG,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(root)
+    app.command(name="demo", rich_help_panel="Start here", epilog="Example: undeleted demo --seed 11")(
+        demo.demo
+    )
+    app.add_typer(attack.group(arguments), name="attack", rich_help_panel="Research")
+    app.command(name="list", rich_help_panel="Research", epilog="Example: undeleted list mechanisms --json")(
+        listing.listing
+    )
+    return app
+
+
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=lambda v: _show_version() if v else None, is_eager=True)
+    ] = False,
+) -> None:
+    """Honour deletions without exposing the people who stay."""
+
+
+def _show_version() -> None:
+    print(f"undeleted {undeleted.__version__}")
+    raise typer.Exit

@@ -1,0 +1,59 @@
+"""The only door to randomness: one interface, three kinds.
+
+    secure       OpenDP's exact samplers and the operating system; the only kind a curator may publish with
+    seeded       a seeded generator, for lab runs and tests
+    enumerated   walks every outcome with its exact probability, for the exact verifier
+
+Coins are always passed in, never reached for.  `noisy(law, exact)` adds noise to exact integers; a law
+that clamps does so to the sum, never to the noise.
+"""
+
+from typing import Protocol
+
+from undeleted.arrays import IntArray
+from undeleted.coins.enumerated import Enumerated, exact_law, outcomes
+from undeleted.coins.laws import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, Law, NoNoise
+from undeleted.coins.secure import Secure, secure
+from undeleted.coins.seeded import Seeded, seeded
+from undeleted.errors import CoinsRefused
+
+__all__ = [
+    "ClampedGeometric",
+    "Coins",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "Enumerated",
+    "Law",
+    "NoNoise",
+    "Secure",
+    "Seeded",
+    "exact_law",
+    "outcomes",
+    "require_secure",
+    "secure",
+    "seeded",
+]
+
+
+class Coins(Protocol):
+    """Where every random choice of a mechanism, a baseline or an attacker comes from."""
+
+    kind: str
+
+    def bits(self, size: int) -> IntArray:
+        """Fair bits."""
+
+    def integers(self, low: int, high: int, size: int) -> IntArray:
+        """Uniform integers in low, …, high − 1."""
+
+    def choose(self, population: int, count: int) -> IntArray:
+        """An ordered draw of `count` of the indices 0, …, population − 1, without replacement."""
+
+    def noisy(self, law: Law, exact: IntArray) -> IntArray:
+        """The exact integers with independent noise of the law added to each."""
+
+
+def require_secure(coins: Coins, use: str) -> None:
+    """Refuse coins that somebody could toss again."""
+    if not isinstance(coins, Secure):
+        raise CoinsRefused(coins.kind, use)

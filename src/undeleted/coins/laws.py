@@ -1,0 +1,75 @@
+"""The noise laws, as values.
+
+    DiscreteLaplace(b)          P(x) ∝ exp(−|x| / b)             pure ε
+    DiscreteGaussian(σ)         P(x) ∝ exp(−x² / 2σ²)            zCDP and (ε, δ)
+    ClampedGeometric(r, a, b)   clamp(x + η, a, b), P(η) ∝ r^|η|  finite and rational: for exact worlds
+    NoNoise                     the exact sum; no ε at all
+
+Canonne, Kamath, Steinke (2020) give the discrete Gaussian; Ghosh, Roughgarden, Sundararajan (2009) the
+geometric with clamped output.
+"""
+
+import itertools
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from undeleted.errors import BadBudget
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace:
+    """P(x) ∝ exp(−|x| / scale) on the integers."""
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        _positive("scale", self.scale)
+
+
+@dataclass(frozen=True)
+class DiscreteGaussian:
+    """P(x) ∝ exp(−x² / 2σ²) on the integers."""
+
+    sigma: float
+
+    def __post_init__(self) -> None:
+        _positive("sigma", self.sigma)
+
+
+@dataclass(frozen=True)
+class ClampedGeometric:
+    """Two-sided geometric noise of a rational ratio; the noisy output is clamped to [low, high]."""
+
+    ratio: Fraction
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.ratio, Fraction) and 0 < self.ratio < 1):
+            raise BadBudget("ratio", float(self.ratio), "a Fraction strictly between 0 and 1")
+        if self.low > self.high:
+            raise BadBudget("low", self.low, f"at most high = {self.high}")
+
+    def probabilities(self, exact: int) -> list[Fraction]:
+        """P(output = low), …, P(output = high) for a given exact value."""
+        at_most = [self._at_most(x - exact) for x in range(self.low, self.high)] + [Fraction(1)]
+        return [at_most[0], *(b - a for a, b in itertools.pairwise(at_most))]
+
+    def _at_most(self, x: int) -> Fraction:
+        r = self.ratio
+        return 1 - r ** (x + 1) / (1 + r) if x >= 0 else r**-x / (1 + r)
+
+
+@dataclass(frozen=True)
+class NoNoise:
+    """The exact sum."""
+
+
+Law: TypeAlias = DiscreteLaplace | DiscreteGaussian | ClampedGeometric | NoNoise
+
+
+def _positive(name: str, value: float) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise BadBudget(name, value, "positive and finite")

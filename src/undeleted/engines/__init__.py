@@ -1,0 +1,33 @@
+"""Engines add a statistic up over a table.  `Totals` is an engine bound to one table.
+
+A mechanism sees data through `Totals` alone, and asks for sums; the two that need something else ask for
+just that, by name.
+"""
+
+from typing import Any, Protocol
+
+from undeleted import registry
+from undeleted.arrays import IntArray
+from undeleted.schema import GridColumn, Text
+from undeleted.statistics import Statistic
+
+
+class Totals(Protocol):
+    """What a mechanism may ask of the data, once."""
+
+    @property
+    def rows_per_person(self) -> int:
+        """The most rows that one person has in the table."""
+
+    def total(self, statistic: Statistic) -> IntArray:
+        """The exact sum of the statistic over all records."""
+
+    def posts(self, column: Text) -> tuple[str, ...]:
+        """All texts of a column, sorted: for the bulletin board."""
+
+    def lower_median(self, column: GridColumn) -> int:
+        """The code of rank ⌈n/2⌉: for the frozen median."""
+
+
+def __getattr__(name: str) -> Any:
+    return registry.lookup(__name__, name)

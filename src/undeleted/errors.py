@@ -1,0 +1,202 @@
+"""Every exception of the package, and its wording.
+
+    UndeletedError                what happened, with the numbers; then what to do
+    ├── UnknownName               no mechanism, baseline, attack … of that name
+    ├── SchemaError               a column or schema that cannot be
+    │   ├── BadBounds             min ≥ max, not finite, a step that does not divide
+    │   └── BadColumns            unknown, missing, doubled or wrongly typed columns
+    ├── RejectedValue             a record's value met a rule that says error
+    ├── NoRecords                 an empty table where records are needed
+    ├── TooLarge                  a sum that could overflow, a world that cannot fit
+    ├── PrivacyError
+    │   ├── BadBudget             ε ≤ 0, δ outside [0, 1), ρ ≤ 0, a weight ≤ 0
+    │   ├── BudgetSpent           asked for more than is left
+    │   └── CoinsRefused          coins of a kind that this use does not allow
+    ├── BadQuestion               a confidence, a rank or a range that makes no sense
+    ├── NotEnumerable             enumerated coins were asked for an infinite or irrational law
+    ├── NotReproducible           an algorithm that is not a function of its coins
+    ├── NotThere                  a record that is not (or no longer) in the data
+    ├── AlreadyThere              a name or an id that is taken
+    ├── NotStarted                an algorithm asked to delete before it started
+    ├── RuleBroken                a move against the rules of a game
+    └── BadFile                   a file that cannot be read, is of a newer format, or was altered
+
+Each carries its numbers as attributes.  A message never holds a record's value: messages reach logs.
+"""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+
+class UndeletedError(Exception):
+    """What happened, with the numbers; `remedy` says what to do."""
+
+    remedy: str = ""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(f"{what}\n{remedy}")
+        self.what, self.remedy = what, remedy
+
+
+class UnknownName(UndeletedError):
+    """No mechanism, baseline, attack … of that name."""
+
+    def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
+        near = get_close_matches(name, known, n=1)
+        hint = f"Did you mean {near[0]!r}? " if near else ""
+        super().__init__(f"there is no {name!r} among the {kind}.", f"{hint}The {kind}: {', '.join(known)}.")
+        self.kind, self.name, self.known = kind, name, tuple(known)
+
+
+class SchemaError(UndeletedError):
+    """A column or schema that cannot be."""
+
+
+class BadBounds(SchemaError):
+    """min ≥ max, not finite, or a step that does not divide."""
+
+    def __init__(self, column: str, rule: str, remedy: str) -> None:
+        super().__init__(f"column {column!r}: {rule}", remedy)
+        self.column, self.rule = column, rule
+
+
+class BadColumns(SchemaError):
+    """Unknown, missing, doubled or wrongly typed columns."""
+
+    def __init__(self, columns: Sequence[str], problem: str, remedy: str) -> None:
+        listed = ", ".join(repr(c) for c in columns)
+        super().__init__(f"column{'s' if len(columns) > 1 else ''} {listed}: {problem}", remedy)
+        self.columns, self.problem = tuple(columns), problem
+
+
+class RejectedValue(UndeletedError):
+    """A record's value met a rule that says error.  The value itself is not told."""
+
+    def __init__(self, column: str, rule: str, row: int, count: int, remedy: str) -> None:
+        where = f"row {row}" if count == 1 else f"{count} rows, the first of them row {row}"
+        super().__init__(f"column {column!r}: {rule} ({where}).", remedy)
+        self.column, self.rule, self.row, self.count = column, rule, row, count
+
+
+class NoRecords(UndeletedError):
+    """An empty table where records are needed."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} needs at least one record, and the table has none.", "Check the source of the table."
+        )
+
+
+class TooLarge(UndeletedError):
+    """A sum that could overflow, or a world that cannot fit."""
+
+    def __init__(self, what: str, size: int, limit: int, remedy: str) -> None:
+        super().__init__(f"{what}: {size:,} exceeds the limit of {limit:,}.", remedy)
+        self.size, self.limit = size, limit
+
+
+class PrivacyError(UndeletedError):
+    """Budgets and the coins that noise is made of."""
+
+
+class BadBudget(PrivacyError):
+    """ε ≤ 0, δ outside [0, 1), ρ ≤ 0 or a weight ≤ 0."""
+
+    def __init__(self, name: str, value: float, rule: str) -> None:
+        super().__init__(
+            f"{name} must be {rule}, got {name} = {value!r}.", "Choose it before you look at the data."
+        )
+        self.name, self.value, self.rule = name, value, rule
+
+
+class BudgetSpent(PrivacyError):
+    """A publication that costs more than is left."""
+
+    def __init__(self, name: str, cost: float, left: float, total: float) -> None:
+        super().__init__(
+            f"publishing {name!r} costs ε = {cost:.4g}, but {left:.4g} of {total:.4g} is left.",
+            "Deletions cost the others no ε: `delete` updates the releases you have.",
+        )
+        self.name, self.cost, self.left, self.total = name, cost, left, total
+
+
+class CoinsRefused(PrivacyError):
+    """Coins of a kind that this use does not allow."""
+
+    def __init__(self, kind: str, use: str) -> None:
+        super().__init__(
+            f"{use} takes secure coins, got {kind} ones.",
+            "Seeded noise can be recomputed by whoever learns the seed; pass `undeleted.coins.secure()`.",
+        )
+        self.kind, self.use = kind, use
+
+
+class BadQuestion(UndeletedError):
+    """A confidence, a rank or a range that makes no sense."""
+
+
+class NotEnumerable(UndeletedError):
+    """Enumerated coins were asked for an infinite or irrational law."""
+
+    def __init__(self, law: str) -> None:
+        super().__init__(
+            f"{law} has infinitely many outcomes or irrational probabilities: it cannot be enumerated.",
+            "Give the mechanism a finite law, such as ClampedGeometric(ratio=Fraction(1, 2), low=0, high=3).",
+        )
+        self.law = law
+
+
+class NotReproducible(UndeletedError):
+    """An algorithm that is not a function of its coins."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the algorithm asked for other coins when it was run again with the same ones.",
+            "It must take all of its randomness from the coins it is given, and start afresh on every run.",
+        )
+
+
+class NotThere(UndeletedError):
+    """A record that is not, or no longer, in the data."""
+
+    def __init__(self, count: int = 1) -> None:
+        noun = "record is" if count == 1 else "records are"
+        super().__init__(
+            f"{count} {noun} not in the data, or not any more; nothing was deleted.",
+            "A record is deleted once; name only records that are still there.",
+        )
+        self.count = count
+
+
+class AlreadyThere(UndeletedError):
+    """A name that is taken."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(f"{what} is there already.", remedy)
+
+
+class NotStarted(UndeletedError):
+    """An algorithm asked to delete before it started."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} was asked to delete before it was started.", "Call start(data, coins) first."
+        )
+
+
+class RuleBroken(UndeletedError):
+    """A move against the rules of a game; `rule` names it."""
+
+    def __init__(self, rule: str, move: str) -> None:
+        super().__init__(
+            f"{move}, against the rule: {rule}.", "The move was refused and the game stands as it was."
+        )
+        self.rule, self.move = rule, move
+
+
+class BadFile(UndeletedError):
+    """A file that cannot be read, is of a newer format, or was altered."""
+
+    def __init__(self, path: str, problem: str, remedy: str) -> None:
+        super().__init__(f"{path}: {problem}", remedy)
+        self.path, self.problem = path, problem

@@ -1,0 +1,44 @@
+"""The one generic simulator for every release-once mechanism.
+
+It runs the attacker in a world of its own.  When the attacker corrupts, it corrupts; when the attacker
+deletes, it deletes, hears nothing, and computes the answer itself: `forget` from the release it has and
+the deleted points that it knows.  For a release-once mechanism this is exact, whatever the attacker does.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from undeleted.games.algorithm import Point
+from undeleted.games.dynamic import Attacker, Simulator
+from undeleted.games.release_once import ReleaseOnce
+from undeleted.games.worlds import World
+from undeleted.mechanisms import Mechanism
+from undeleted.schema import Schema
+
+
+def simulate(mechanism: Mechanism[Any, Any], schema: Schema, attacker: Attacker) -> Simulator:
+    """The simulator of an attacker against a release-once mechanism.  It has never seen the data."""
+    forget = ReleaseOnce(mechanism, schema).forget
+
+    def simulator(ideal: World) -> Any:
+        world = SimulatedWorld(ideal, forget)
+        said = attacker(world)
+        return world.view() if said is None else said
+
+    return simulator
+
+
+class SimulatedWorld(World):
+    """What the attacker sees when a simulator plays the curator."""
+
+    def __init__(self, ideal: World, forget: Callable[[Any, Sequence[Point]], Any]) -> None:
+        super().__init__(ideal.n, ideal.k, ideal.side, ideal.look())
+        self._ideal, self._forget = ideal, forget
+        self.controlled = dict(ideal.controlled)
+
+    def _reveal(self, index: int) -> Point:
+        return self._ideal.corrupt(index)[index]
+
+    def _answer(self, indices: Sequence[int]) -> Any:
+        self._ideal.delete(*indices)
+        return self._forget(self.look(), [self.controlled[i] for i in indices])

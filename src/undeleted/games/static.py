@@ -1,0 +1,61 @@
+"""D2, the static adaptive game: the attacker orders the deletion of fixed points (Definition 3.3).
+
+StaticGame(A, D, B, Y, SideInfo): B sees D|_Y, SideInfo(D) and z0; deletes all of Y one by one, in an
+order of its choice, seeing every output; its view is the output of the game.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from undeleted.coins import Coins
+from undeleted.errors import RuleBroken
+from undeleted.games.algorithm import Algorithm, Point, SideInfo, nothing
+from undeleted.games.worlds import ALL, FIXED, ONE_BY_ONE, RealWorld, View, World
+
+
+def static_game(
+    algorithm: Algorithm,
+    data: Sequence[Point],
+    attacker: Callable[[World], Any],
+    controlled: Sequence[int],
+    coins: Coins,
+    *,
+    side: SideInfo = nothing,
+) -> View:
+    """Play, and return the attacker's view."""
+    data = tuple(data)
+    first = algorithm.start(data, coins)
+    world = StaticWorld(RealWorld(algorithm, data, len(controlled), side(data), first), controlled)
+    return play_static(world, attacker)
+
+
+def play_static(world: "StaticWorld", attacker: Callable[[World], Any]) -> View:
+    """Let the attacker delete all that it controls."""
+    attacker(world)
+    left = len(world.controlled) - len(world.deleted)
+    if left:
+        raise RuleBroken(ALL, f"the attacker stopped with {left} points left")
+    world.over = True
+    return world.view()
+
+
+class StaticWorld(World):
+    """Another world under the static rules: nothing more to corrupt, and one deletion at a time."""
+
+    def __init__(self, inside: World, controlled: Sequence[int]) -> None:
+        super().__init__(inside.n, len(controlled), inside.side, inside.look())
+        self._inside = inside
+        self.controlled = inside.corrupt(*controlled)
+
+    def corrupt(self, *indices: int) -> dict[int, Point]:
+        raise RuleBroken(FIXED, f"indices {indices} were corrupted")
+
+    def delete(self, *indices: int) -> Any:
+        self._refuse_if(len(indices) != 1, ONE_BY_ONE, f"{len(indices)} points were to be deleted")
+        return super().delete(*indices)
+
+    def _reveal(self, index: int) -> Point:
+        return self.controlled[index]
+
+    def _answer(self, indices: Sequence[int]) -> Any:
+        return self._inside.delete(*indices)

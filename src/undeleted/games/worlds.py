@@ -1,0 +1,130 @@
+"""What an attacker may do: look at the latest output, corrupt, delete.
+
+An attacker is a function of a `World`.  It cannot tell a real world, where a curator answers, from a
+simulated one, where a simulator does.  A move against the rules is refused, names the rule, and leaves the
+game as it was.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from undeleted.errors import RuleBroken
+from undeleted.games.algorithm import Algorithm, Point
+from undeleted.games.transcript import plain
+
+IN_RANGE = "an index is one of 0, …, n − 1"
+AT_MOST_K = "at most k points are controlled"
+CONTROLLED = "only controlled points are deleted"
+ONCE = "a point is deleted once"
+FIXED = "in the static game the controlled points are fixed beforehand"
+ONE_BY_ONE = "in the static game points are deleted one by one"
+ALL = "the static game ends when every controlled point is deleted"
+OVER = "nothing moves after the game is over"
+
+
+@dataclass(frozen=True)
+class View:
+    """All that an attacker saw: hashable, so that two worlds can be compared."""
+
+    controlled: tuple[tuple[int, Point], ...]
+    side: Any
+    deleted: tuple[tuple[int, ...], ...]
+    outputs: tuple[Any, ...]
+
+
+class World(ABC):
+    """The attacker's side of a game.  `n` and `k` are public; `side` is what it knew beforehand."""
+
+    def __init__(self, n: int, k: int, side: Any, first: Any) -> None:
+        self.n, self.k, self.side = n, k, side
+        self.controlled: dict[int, Point] = {}
+        self.deleted: list[tuple[int, ...]] = []
+        self.outputs: list[Any] = [first]
+        self.over = False
+
+    def look(self) -> Any:
+        """The latest output."""
+        return self.outputs[-1]
+
+    def corrupt(self, *indices: int) -> dict[int, Point]:
+        """Take control of points and learn them."""
+        self._refuse_if(self.over, OVER, "a corruption")
+        for i in indices:
+            self._refuse_if(not 0 <= i < self.n, IN_RANGE, f"index {i} was corrupted (n = {self.n})")
+        wanted = set(self.controlled) | set(indices)
+        self._refuse_if(
+            len(wanted) > self.k, AT_MOST_K, f"{len(wanted)} points were corrupted (k = {self.k})"
+        )
+        learned = {i: self._reveal(i) for i in indices}
+        self.controlled.update(learned)
+        return learned
+
+    def delete(self, *indices: int) -> Any:
+        """Delete controlled points and see the next output; no points, no output."""
+        self._refuse_if(self.over, OVER, "a deletion")
+        gone = {i for batch in self.deleted for i in batch}
+        for position, i in enumerate(indices):
+            self._refuse_if(i not in self.controlled, CONTROLLED, f"index {i} was to be deleted")
+            self._refuse_if(i in gone or i in indices[:position], ONCE, f"index {i} was to be deleted again")
+        if not indices:
+            return self.look()
+        output = self._answer(indices)
+        self.deleted.append(tuple(indices))
+        self.outputs.append(output)
+        return output
+
+    def view(self) -> View:
+        """What was seen so far, in plain values."""
+        return View(
+            tuple(sorted(self.controlled.items())),
+            plain(self.side),
+            tuple(self.deleted),
+            tuple(plain(z) for z in self.outputs),
+        )
+
+    @abstractmethod
+    def _reveal(self, index: int) -> Point:
+        """The value of a point that was just corrupted."""
+
+    @abstractmethod
+    def _answer(self, indices: Sequence[int]) -> Any:
+        """The output after deleting these points."""
+
+    @staticmethod
+    def _refuse_if(broken: bool, rule: str, move: str) -> None:
+        if broken:
+            raise RuleBroken(rule, move)
+
+
+class RealWorld(World):
+    """A curator answers."""
+
+    def __init__(self, algorithm: Algorithm, data: tuple[Point, ...], k: int, side: Any, first: Any) -> None:
+        super().__init__(len(data), k, side, first)
+        self._algorithm, self._data = algorithm, data
+
+    def _reveal(self, index: int) -> Point:
+        return self._data[index]
+
+    def _answer(self, indices: Sequence[int]) -> Any:
+        return self._algorithm.delete([self._data[i] for i in indices])
+
+
+class IdealWorld(World):
+    """Nobody answers: deletions happen, and what they caused stays hidden.  Where simulators live."""
+
+    def __init__(self, data: tuple[Point, ...], k: int, side: Any, first: Any) -> None:
+        super().__init__(len(data), k, side, first)
+        self._data = data
+
+    def _reveal(self, index: int) -> Point:
+        return self._data[index]
+
+    def _answer(self, indices: Sequence[int]) -> Any:
+        return None
+
+    def look(self) -> Any:
+        """The first output, the only one there is."""
+        return self.outputs[0]

@@ -1,0 +1,169 @@
+"""Intervals for noisy integers: how far the exact value may lie from what was published.
+
+    a cell, or the sum of several     the shortest integer interval that holds the noise often enough
+    a ratio of two cells              Fieller's set {μ : |S − μN| ≤ w(μ)}, unbounded when N may be 0
+
+The noise is drawn once and deletions subtract exact integers, so an interval is as wide after a deletion
+as before.  It speaks of the clipped, gridded statistic of those who remain, and is computed before any
+clamping.  The discrete laws jump, so an interval may reach one step further to one side.
+"""
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from undeleted.arrays import FloatArray
+from undeleted.coins import DiscreteGaussian, DiscreteLaplace, Law, NoNoise
+from undeleted.errors import BadQuestion
+
+_FINE = 1000.0  # laws wider than this many steps are laid on a coarser lattice
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number, an interval that holds the exact one with the stated confidence, and the noise's spread."""
+
+    value: float
+    low: float
+    high: float
+    confidence: float
+    standard_error: float
+
+    def __contains__(self, exact: float) -> bool:
+        return self.low <= exact <= self.high
+
+    def __str__(self) -> str:
+        return f"{self.value:,.6g}  [{self.low:,.6g}, {self.high:,.6g}] at {self.confidence:.0%}"
+
+
+def estimate(noisy: int, law: Law, *, confidence: float, draws: int = 1, unit: float = 1.0) -> Estimate:
+    """An estimate from the sum of `draws` cells, in units of the grid."""
+    low, high = noise_interval(law, confidence, draws)
+    spread = standard_deviation(law) * math.sqrt(draws)
+    return Estimate(noisy * unit, (noisy - high) * unit, (noisy - low) * unit, confidence, spread * unit)
+
+
+@functools.lru_cache(maxsize=1024)
+def noise_interval(law: Law, confidence: float, draws: int = 1) -> tuple[int, int]:
+    """The shortest integers low ≤ 0 ≤ high with P(low ≤ Σ η ≤ high) ≥ confidence."""
+    check_confidence(confidence)
+    if isinstance(law, NoNoise) or draws == 0:
+        return 0, 0
+    step = max(1, math.ceil(_width(law) * math.sqrt(draws) / _FINE))
+    weights = _sum_of(law, step, draws)
+    zero = weights.size // 2
+    low = high = 0
+    held = weights[zero]
+    while held < confidence and min(zero + low, weights.size - 1 - zero - high) > 0:
+        if -low <= high:
+            low -= 1
+            held += weights[zero + low]
+        else:
+            high += 1
+            held += weights[zero + high]
+    slack = 0 if step == 1 else step
+    return low * step - slack, high * step + slack
+
+
+def ratio_interval(
+    numerator: int, denominator: int, laws: tuple[Law, Law], confidence: float
+) -> tuple[float, float]:
+    """Fieller's set for numerator/denominator, before noise; (−∞, ∞) when the denominator may be zero."""
+    check_confidence(confidence)
+    if denominator < 0:
+        numerator, denominator = -numerator, -denominator
+    reach = _half_width(laws, confidence)
+    if denominator <= reach(math.inf):
+        return -math.inf, math.inf
+    middle = numerator / denominator
+    span = reach(abs(middle)) / (denominator - reach(math.inf)) + 1e-12
+    return (
+        _root(lambda mu: numerator - mu * denominator - reach(abs(mu)), middle - 2 * span, middle),
+        _root(lambda mu: numerator - mu * denominator + reach(abs(mu)), middle, middle + 2 * span),
+    )
+
+
+def standard_deviation(law: Law) -> float:
+    """The spread of one draw of the noise."""
+    match law:
+        case NoNoise():
+            return 0.0
+        case DiscreteLaplace(scale):
+            q = math.exp(-1 / scale)
+            return math.sqrt(2 * q) / -math.expm1(-1 / scale)
+        case DiscreteGaussian(sigma) if sigma > 4:
+            return sigma
+    weights = _sum_of(law, 1, 1)
+    points = np.arange(weights.size) - weights.size // 2
+    return math.sqrt(float(weights @ points**2))
+
+
+def check_confidence(confidence: float) -> None:
+    if not 0 < confidence < 1:
+        raise BadQuestion(
+            f"confidence = {confidence!r} is not strictly between 0 and 1.", "Choose, say, 0.95."
+        )
+
+
+def _width(law: Law) -> float:
+    match law:
+        case DiscreteLaplace(scale):
+            return scale
+        case DiscreteGaussian(sigma):
+            return sigma
+    raise BadQuestion(
+        f"{type(law).__name__} is a law for exact worlds and comes with no interval.",
+        "Publish with a budget instead.",
+    )
+
+
+def _sum_of(law: Law, step: int, draws: int) -> FloatArray:
+    """P(Σ η = j · step), for j from −m to m, by the power of the characteristic function."""
+    scale = _width(law) / step
+    most = math.ceil(40 * scale * math.sqrt(draws)) + 8
+    j = np.arange(-most, most + 1)
+    exponent = np.abs(j) / scale if isinstance(law, DiscreteLaplace) else j**2 / (2 * scale**2)
+    single = np.exp(-exponent)
+    if draws == 1:
+        return np.asarray(single / single.sum())
+    wave = np.fft.rfft(np.fft.ifftshift(single / single.sum()))
+    return np.asarray(np.fft.fftshift(np.fft.irfft(wave**draws, n=j.size)))
+
+
+def _half_width(laws: tuple[Law, Law], confidence: float) -> Callable[[float], float]:
+    """w(μ) with P(|η_S − μ η_N| ≤ w(μ)) ≥ confidence; at ∞, the slope of w."""
+
+    def half_width(mu: float) -> float:
+        a, b = (_width(laws[0]), mu * _width(laws[1])) if math.isfinite(mu) else (0.0, _width(laws[1]))
+        slack = 0.5 * (1 + mu) if math.isfinite(mu) else 0.5
+        if isinstance(laws[0], DiscreteGaussian):
+            return NormalDist().inv_cdf((1 + confidence) / 2) * math.hypot(a, b) + slack
+        return _root(lambda w: _two_laplaces_beyond(w, a, b) - (1 - confidence), 0.0, 60 * (a + b)) + slack
+
+    return functools.lru_cache(maxsize=None)(half_width)
+
+
+def _two_laplaces_beyond(w: float, a: float, b: float) -> float:
+    """P(|X + Y| > w) for independent Laplace X, Y of scales a and b."""
+    a, b = max(a, b), min(a, b)
+    if b < 1e-9 * a:
+        return math.exp(-w / a)
+    if a - b < 1e-6 * a:
+        return (1 + w / (2 * a)) * math.exp(-w / a)
+    return (a * a * math.exp(-w / a) - b * b * math.exp(-w / b)) / (a * a - b * b)
+
+
+def _root(falling: Callable[[float], float], low: float, high: float) -> float:
+    """Where a falling function crosses zero; brackets are widened as needed."""
+    while falling(low) < 0:
+        low -= high - low
+    while falling(high) > 0:
+        high += high - low
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
+    return (low + high) / 2

@@ -1,0 +1,95 @@
+"""Publish noisy totals once; forget a record by subtracting what it contributed.
+
+    release   y = Σ s(x) + η      η drawn once, by blocks
+    forget    y ← y − s(z)        for a deleted record z
+
+The noise is conserved: after any deletions y is the exact total of those who remain plus the first η.
+Nothing that is stored is ever clamped; post-processing works on copies.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from undeleted.arrays import IntArray
+from undeleted.coins import Coins, DiscreteGaussian, DiscreteLaplace, Law
+from undeleted.engines import Totals
+from undeleted.errors import BadBudget
+from undeleted.intervals import Estimate, estimate
+from undeleted.privacy import Budget, Event, Privacy, Zcdp, calibrate
+from undeleted.schema import Table
+from undeleted.statistics import Contribution, Statistic
+
+Noise: TypeAlias = Privacy | Law | tuple[Law, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The noisy cells of a statistic: all that was published, and all that is kept."""
+
+    value: IntArray
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Cells) and np.array_equal(self.value, other.value)
+
+    def __hash__(self) -> int:
+        return hash(self.value.tobytes())
+
+
+class Linear(ABC):
+    """A mechanism whose release is a noisy total.
+
+    `noise` is a budget, from which the laws are calibrated, a law, or a law per block.  Undeleted-safety
+    does not depend on the law; ε does, and a law for exact worlds claims none.
+    """
+
+    noise: Noise
+    rows_per_person: int
+
+    @property
+    @abstractmethod
+    def statistic(self) -> Statistic:
+        """What is summed."""
+
+    @cached_property
+    def laws(self) -> tuple[Law, ...]:
+        """The noise of every block."""
+        if isinstance(self.noise, tuple):
+            return self.noise
+        if isinstance(self.noise, Budget | Zcdp):
+            return calibrate([self.statistic.reaches], self.noise, rows=self.rows_per_person)[0]
+        return (self.noise,) * len(self.statistic.blocks)
+
+    @cached_property
+    def events(self) -> list[Event] | None:
+        """What a release costs the people in it; None if it makes no promise of differential privacy."""
+        found = []
+        for reach, law in zip(self.statistic.reaches, self.laws, strict=True):
+            if not isinstance(law, DiscreteLaplace | DiscreteGaussian):
+                return None
+            found.append(Event(law, reach, self.rows_per_person))
+        return found
+
+    def release(self, totals: Totals, coins: Coins) -> Cells:
+        if totals.rows_per_person > self.rows_per_person:
+            rule = f"at least the {totals.rows_per_person} rows per person that the table allows"
+            raise BadBudget("rows_per_person", self.rows_per_person, rule)
+        exact = totals.total(self.statistic)
+        blocks = zip(self.statistic.starts, self.statistic.blocks, self.laws, strict=True)
+        return Cells(np.concatenate([coins.noisy(law, exact[s : s + b.width]) for s, b, law in blocks]))
+
+    def contribution(self, deleted: Table) -> Contribution:
+        return self.statistic.of(deleted)
+
+    def forget(self, release: Cells, contribution: Contribution) -> Cells:
+        value = release.value.copy()
+        value[contribution.cells] -= contribution.values
+        return Cells(value)
+
+    def cell(self, release: Cells, block: int, confidence: float, unit: float = 1.0) -> Estimate:
+        """An estimate from the first cell of a block."""
+        noisy = int(release.value[self.statistic.starts[block]])
+        return estimate(noisy, self.laws[block], confidence=confidence, unit=unit)

@@ -1,0 +1,33 @@
+"""Publish a noisy count once; forget a record by subtracting one.
+
+release   y = n + η      η ~ discrete Laplace(1/ε), drawn once
+forget    y ← y − 1
+"""
+
+from dataclasses import dataclass
+
+from undeleted.intervals import Estimate
+from undeleted.mechanisms._linear import Cells, Linear, Noise
+from undeleted.schema import GridColumn
+from undeleted.statistics.count import Count
+
+
+@dataclass(frozen=True)
+class NoisyCount(Linear):
+    """Noisy number of records, or of those in which the columns of `over` count.
+
+    >>> from undeleted.privacy import Budget
+    >>> NoisyCount(Budget(0.5)).laws
+    (DiscreteLaplace(scale=2.0...),)
+    """
+
+    noise: Noise
+    over: tuple[GridColumn, ...] = ()
+    rows_per_person: int = 1
+
+    @property
+    def statistic(self) -> Count:
+        return Count(self.over)
+
+    def estimate(self, release: Cells, confidence: float = 0.95) -> Estimate:
+        return self.cell(release, 0, confidence)

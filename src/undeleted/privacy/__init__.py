@@ -1,0 +1,25 @@
+"""ε, δ and ρ: budgets, what releases cost together, and how much noise a budget buys.
+
+Neighbouring data sets differ by one person added or removed, everywhere in this package.
+"""
+
+from undeleted.privacy.accounting import Event, Spend, account, parallel, sequential
+from undeleted.privacy.budget import NEIGHBOURS, Budget, Privacy, Zcdp
+from undeleted.privacy.calibration import calibrate, events_of, split
+from undeleted.privacy.ledger import Ledger
+
+__all__ = [
+    "NEIGHBOURS",
+    "Budget",
+    "Event",
+    "Ledger",
+    "Privacy",
+    "Spend",
+    "Zcdp",
+    "account",
+    "calibrate",
+    "events_of",
+    "parallel",
+    "sequential",
+    "split",
+]

@@ -1,0 +1,177 @@
+"""What several releases cost together: the least of three valid bounds.
+
+    basic   the ε's add up
+    zcdp    Σρ, then to (ε, δ)                       Bun, Steinke (2016); OpenDP's conversion
+    pld     convolve the privacy-loss distributions   Koskela, Jälkö, Honkela (2020); dp-accounting
+
+An `Event` is one cell that a person can move by at most `shift`, published with a noise law.  Laws here
+are log-concave, so a smaller shift is dominated by a larger one, and cells compose.
+"""
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from undeleted.coins import DiscreteGaussian, DiscreteLaplace
+from undeleted.errors import BadBudget
+from undeleted.privacy.budget import Budget, Privacy, Zcdp
+
+# From here on a discrete Gaussian is compared with a continuous one that is rounded.  For |x| ≤ 20σ the
+# density at an integer and its integral over the unit interval around it differ by a factor within
+# exp(±_BEND/σ²), and less than _TAIL lies beyond 12σ.  So with γ = Σ _BEND/σ² over the wide cells,
+# δ_discrete(ε) ≤ e^γ δ_continuous(ε − 2γ) + Σ _TAIL, for shifts up to 8σ.
+SMOOTH_SIGMA = 1000.0
+_BEND, _TAIL = 17.0, 1e-30
+_LARGE_SHIFT = 100_000
+
+
+@dataclass(frozen=True)
+class Event:
+    """A noisy cell, published `times` times afresh.
+
+    A person adds at most `shift` per row to it and has at most `rows` rows.
+    """
+
+    law: DiscreteLaplace | DiscreteGaussian
+    shift: int
+    rows: int = 1
+    times: int = 1
+
+    @property
+    def reach(self) -> int:
+        return self.shift * self.rows
+
+    @property
+    def epsilon(self) -> float:
+        """Pure ε of one publication; infinite for a Gaussian."""
+        return self.reach / self.law.scale if isinstance(self.law, DiscreteLaplace) else math.inf
+
+    @property
+    def rho(self) -> float:
+        """ρ of one publication."""
+        if isinstance(self.law, DiscreteLaplace):
+            return self.epsilon**2 / 2
+        return (self.reach / self.law.sigma) ** 2 / 2
+
+
+@dataclass(frozen=True)
+class Spend:
+    """The ε of a composition at a given δ, and the bound that gave it."""
+
+    epsilon: float
+    delta: float
+    by: str
+
+
+def account(events: Sequence[Event], delta: float) -> Spend:
+    """The least of the three bounds on ε at this δ; infinite if δ = 0 cannot pay for a Gaussian."""
+    if not 0 <= delta < 1:
+        raise BadBudget("delta", delta, "in [0, 1)")
+    spends = [Spend(_basic(events, delta), delta, "basic")]
+    if delta > 0 and events:
+        spends.append(Spend(_zcdp(events, delta), delta, "zcdp"))
+        if all(event.rows == 1 for event in events):
+            spends.append(Spend(_pld(events, delta), delta, "pld"))
+    return min(spends, key=lambda spend: spend.epsilon)
+
+
+def sequential(*costs: Privacy) -> Privacy:
+    """Several releases about the same people: the costs add up."""
+    if all(isinstance(cost, Zcdp) for cost in costs):
+        return Zcdp(sum(cost.rho for cost in costs if isinstance(cost, Zcdp)))
+    budgets = _budgets(costs)
+    return Budget(sum(b.epsilon for b in budgets), sum(b.delta for b in budgets))
+
+
+def parallel(*costs: Privacy) -> Privacy:
+    """Releases about disjoint groups of people: everybody pays for one, at most the dearest."""
+    if all(isinstance(cost, Zcdp) for cost in costs):
+        return Zcdp(max(cost.rho for cost in costs if isinstance(cost, Zcdp)))
+    budgets = _budgets(costs)
+    return Budget(max(b.epsilon for b in budgets), max(b.delta for b in budgets))
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """(ε, δ) from ρ, by OpenDP."""
+    profile = _zcdp_converter().map(math.sqrt(2 * rho) * (1 + 1e-12))
+    return float(profile.epsilon(delta))
+
+
+def _basic(events: Sequence[Event], delta: float) -> float:
+    gaussians = [e for e in events if isinstance(e.law, DiscreteGaussian)]
+    if gaussians and delta == 0:
+        return math.inf
+    pure = math.fsum(e.times * e.epsilon for e in events if isinstance(e.law, DiscreteLaplace))
+    share = delta / max(1, sum(e.times for e in gaussians))
+    counted = Counter(gaussians)
+    return pure + math.fsum(c * e.times * zcdp_epsilon(e.rho, share) for e, c in counted.items())
+
+
+def _zcdp(events: Sequence[Event], delta: float) -> float:
+    return zcdp_epsilon(math.fsum(event.times * event.rho for event in events), delta)
+
+
+def _pld(events: Sequence[Event], delta: float) -> float:
+    """Loss distributions, rounded pessimistically; wide Gaussians as continuous ones plus their slack."""
+    resolution = _resolution(_zcdp(events, delta), sum(e.times for e in events))
+    wide = [e for e in events if isinstance(e.law, DiscreteGaussian) and e.law.sigma >= SMOOTH_SIGMA]
+    slack = math.fsum(e.times * _BEND / e.law.sigma**2 for e in wide if isinstance(e.law, DiscreteGaussian))
+    tails = sum(e.times for e in wide) * _TAIL
+    if delta <= 2 * tails or any(e.rho > 32 for e in wide):
+        return math.inf
+    narrow = Counter(e for e in events if e not in wide)
+    parts = [_distribution(e.law, e.shift, resolution).self_compose(e.times * c) for e, c in narrow.items()]
+    if wide:
+        parts.append(_continuous(math.sqrt(2 * math.fsum(e.times * e.rho for e in wide)), resolution))
+    whole = functools.reduce(lambda a, b: a.compose(b), parts)
+    return float(whole.get_epsilon_for_delta((delta - tails) * math.exp(-slack))) + 2 * slack
+
+
+def _resolution(epsilon: float, count: int) -> float:
+    """The step of the loss distributions: rounding it up `count` times must not matter, nor fill the memory.
+
+    A power of two of a fixed base, so that distributions are reused from one call to the next.
+    """
+    step = max(epsilon / (400 * count), epsilon * 1e-5)
+    return 1e-4 * 2.0 ** math.floor(math.log2(min(step / 1e-4, 1.0)))
+
+
+@functools.lru_cache(maxsize=512)
+def _distribution(law: DiscreteLaplace | DiscreteGaussian, shift: int, resolution: float) -> Any:
+    from dp_accounting.pld import common
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    if isinstance(law, DiscreteGaussian):
+        return pld.from_discrete_gaussian_mechanism(
+            law.sigma, shift, value_discretization_interval=resolution
+        )
+    if shift > _LARGE_SHIFT:  # any ε-DP release is dominated by randomised response
+        pure = common.DifferentialPrivacyParameters(shift / law.scale)
+        return pld.from_privacy_parameters(pure, value_discretization_interval=resolution)
+    return pld.from_discrete_laplace_mechanism(1 / law.scale, shift, value_discretization_interval=resolution)
+
+
+@functools.lru_cache(maxsize=512)
+def _continuous(ratio: float, resolution: float) -> Any:
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    return pld.from_gaussian_mechanism(1 / ratio, value_discretization_interval=resolution)
+
+
+@functools.cache
+def _zcdp_converter() -> Any:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
+    return dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=1.0))
+
+
+def _budgets(costs: Iterable[Privacy]) -> list[Budget]:
+    found = [cost for cost in costs if isinstance(cost, Budget)]
+    if not found or len(found) < len(list(costs)):
+        raise BadBudget("budgets", math.nan, "all in ε or all in ρ (convert ρ at a δ of your choice first)")
+    return found

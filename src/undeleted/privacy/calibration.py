@@ -1,0 +1,137 @@
+"""How much noise a budget buys.
+
+    pure (ε)     discrete Laplace    b = Δ₁/ε     a block of reach r gets b = r·B/ε, with B blocks
+    zCDP (ρ)     discrete Gaussian   σ = Δ₂/√2ρ   a block of reach r gets σ = r·√(B/2ρ)
+    (ε, δ)       whichever of the two is narrower once the accountant has had its say
+
+A statistic is a tuple of blocks, and a person moves at most one cell of each by at most its reach (times
+the rows that one person may have).  Giving every block the same share of the budget keeps the noise in
+proportion to the reach: a count is not drowned by the scale of a sum of squares.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from undeleted.coins import DiscreteGaussian, DiscreteLaplace
+from undeleted.errors import BadBudget
+from undeleted.privacy.accounting import Event, account, zcdp_epsilon
+from undeleted.privacy.budget import Budget, Privacy, Zcdp
+
+Reaches: TypeAlias = Sequence[int]  # the reach of every block of a statistic
+Noise: TypeAlias = tuple[DiscreteLaplace | DiscreteGaussian, ...]  # a law per block
+
+_ROUND = 1 + 1e-12  # scales are rounded up, so that floating point never overspends
+
+
+def split(budget: Privacy, weights: Sequence[float]) -> list[Privacy]:
+    """A budget divided by weight; the parts add up to the whole under basic composition."""
+    shares = _shares(weights)
+    if isinstance(budget, Zcdp):
+        return [Zcdp(budget.rho * share) for share in shares]
+    return [Budget(budget.epsilon * share, budget.delta * share) for share in shares]
+
+
+def calibrate(
+    statistics: Sequence[Reaches],
+    budget: Privacy,
+    *,
+    weights: Sequence[float] | None = None,
+    rows: int = 1,
+    times: int = 1,
+) -> list[Noise]:
+    """The noise of several statistics, each published `times` times, that cost no more than the budget."""
+    for name, value in (("rows", rows), ("times", times)):
+        if value < 1:
+            raise BadBudget(name, value, "at least 1")
+    shares = [share / times for share in _shares(weights if weights is not None else [1.0] * len(statistics))]
+    if isinstance(budget, Zcdp):
+        return _gaussians(statistics, shares, budget.rho, rows)
+    laplaces = _laplaces(statistics, shares, budget.epsilon, rows)
+    if budget.delta == 0:
+        return laplaces
+    gaussians = _gaussians(statistics, shares, _rho_for(budget), rows)
+    # Where Laplace noise depends on advanced composition it is twice as wide as a Gaussian: not a candidate.
+    close = _spread(laplaces, statistics) < 4 * _spread(gaussians, statistics)
+    candidates = [laplaces, gaussians] if close else [gaussians]
+    tight = [_tighten(noises, statistics, budget, rows, times) for noises in candidates]
+    return min(tight, key=lambda noises: _spread(noises, statistics))
+
+
+def events_of(reaches: Reaches, noise: Noise, *, rows: int = 1, times: int = 1) -> list[Event]:
+    """What the accountant needs to know of one statistic."""
+    return [Event(law, reach, rows, times) for reach, law in zip(reaches, noise, strict=True)]
+
+
+def _laplaces(statistics: Sequence[Reaches], shares: list[float], epsilon: float, rows: int) -> list[Noise]:
+    return [
+        tuple(DiscreteLaplace(_ROUND * rows * r * len(reaches) / (epsilon * share)) for r in reaches)
+        for reaches, share in zip(statistics, shares, strict=True)
+    ]
+
+
+def _gaussians(statistics: Sequence[Reaches], shares: list[float], rho: float, rows: int) -> list[Noise]:
+    return [
+        tuple(
+            DiscreteGaussian(_ROUND * rows * r * math.sqrt(len(reaches) / (2 * rho * share))) for r in reaches
+        )
+        for reaches, share in zip(statistics, shares, strict=True)
+    ]
+
+
+def _tighten(
+    noises: list[Noise], statistics: Sequence[Reaches], budget: Budget, rows: int, times: int
+) -> list[Noise]:
+    """Shrink all scales together as far as the accountant allows (to a part in a thousand)."""
+
+    def fits(factor: float) -> bool:
+        events = [
+            event
+            for reaches, noise in zip(statistics, _scaled(noises, factor), strict=True)
+            for event in events_of(reaches, noise, rows=rows, times=times)
+        ]
+        return account(events, budget.delta).epsilon <= budget.epsilon
+
+    low, high = 0.05, 1.0
+    while high - low > 1e-3 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return _scaled(noises, high)
+
+
+def _scaled(noises: list[Noise], factor: float) -> list[Noise]:
+    return [
+        tuple(
+            DiscreteLaplace(law.scale * factor)
+            if isinstance(law, DiscreteLaplace)
+            else DiscreteGaussian(law.sigma * factor)
+            for law in noise
+        )
+        for noise in noises
+    ]
+
+
+def _spread(noises: list[Noise], statistics: Sequence[Reaches]) -> float:
+    """The mean variance of the noise, in units of each block's reach."""
+    variances = [
+        (2 * law.scale**2 if isinstance(law, DiscreteLaplace) else law.sigma**2) / reach**2
+        for reaches, noise in zip(statistics, noises, strict=True)
+        for reach, law in zip(reaches, noise, strict=True)
+    ]
+    return math.fsum(variances) / len(variances)
+
+
+def _rho_for(budget: Budget) -> float:
+    """The largest ρ that implies the budget."""
+    low, high = 0.0, budget.epsilon
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if zcdp_epsilon(middle, budget.delta) <= budget.epsilon else (low, middle)
+    return low
+
+
+def _shares(weights: Sequence[float]) -> list[float]:
+    for weight in weights:
+        if not (math.isfinite(weight) and weight > 0):
+            raise BadBudget("weight", weight, "positive and finite")
+    return [weight / math.fsum(weights) for weight in weights]

@@ -1,0 +1,43 @@
+"""What has been spent of a budget, and what is left.
+
+A ledger grows; it never shrinks.  Deleting a person gives nothing back: what was published was published.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from undeleted.errors import BudgetSpent
+from undeleted.privacy.accounting import Event, Spend, account
+from undeleted.privacy.budget import Budget
+
+_FUZZ = 1 + 1e-9  # a budget that is spent to the last digit may differ in the last bit
+
+
+@dataclass
+class Ledger:
+    """A total budget and the events charged to it.
+
+    >>> from undeleted.coins import DiscreteLaplace
+    >>> ledger = Ledger(Budget(1.0))
+    >>> ledger.charge("income", [Event(DiscreteLaplace(2.0), shift=1)])
+    >>> ledger.left
+    0.5
+    """
+
+    total: Budget
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def spent(self) -> Spend:
+        return account(self.events, self.total.delta)
+
+    @property
+    def left(self) -> float:
+        return max(0.0, self.total.epsilon - self.spent.epsilon)
+
+    def charge(self, name: str, events: Sequence[Event]) -> None:
+        """Charge a publication, or raise and charge nothing."""
+        after = account([*self.events, *events], self.total.delta).epsilon
+        if after > self.total.epsilon * _FUZZ:
+            raise BudgetSpent(name, after - self.spent.epsilon, self.left, self.total.epsilon)
+        self.events.extend(events)

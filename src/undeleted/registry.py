@@ -1,0 +1,59 @@
+"""The folder is the registry: a file `noisy_sum.py` makes `noisy-sum`, the class or function inside it
+is found by the same name, and nothing is imported until somebody asks for it.
+
+    names("undeleted.mechanisms")                  -> ["bulletin-board", "exact-sum", ...]
+    summary("undeleted.mechanisms", "exact-sum")   -> the first line of the file's docstring
+    find("undeleted.mechanisms", "exact-sum")      -> the class ExactSum
+"""
+
+import ast
+import functools
+import importlib
+from importlib import resources
+from typing import Any
+
+from undeleted.errors import UnknownName
+
+
+@functools.cache
+def names(folder: str) -> tuple[str, ...]:
+    """Every public name in a folder, from its file names alone."""
+    files = (entry.name for entry in resources.files(folder).iterdir())
+    return tuple(
+        sorted(f[:-3].replace("_", "-") for f in files if f.endswith(".py") and not f.startswith("_"))
+    )
+
+
+def summary(folder: str, name: str) -> str:
+    """The first paragraph of a file's docstring on one line, read without importing the file."""
+    source = resources.files(folder).joinpath(_module(folder, name) + ".py").read_text(encoding="utf-8")
+    return " ".join((ast.get_docstring(ast.parse(source)) or "").split("\n\n")[0].split())
+
+
+def find(folder: str, name: str) -> Any:
+    """The one public thing of a file: `NoisySum` or `noisy_sum` in `noisy_sum.py`."""
+    stem = _module(folder, name)
+    module = importlib.import_module(f"{folder}.{stem}")
+    for spelling in (class_name(name), stem):
+        if hasattr(module, spelling):
+            return getattr(module, spelling)
+    raise AttributeError(f"{folder}/{stem}.py defines neither {class_name(name)} nor {stem}")
+
+
+def class_name(name: str) -> str:
+    """`noisy-sum` is the class `NoisySum`."""
+    return "".join(part.capitalize() for part in name.split("-"))
+
+
+def lookup(folder: str, attribute: str) -> Any:
+    """What `from undeleted.mechanisms import NoisySum` resolves to, imported on demand."""
+    for name in names(folder):
+        if attribute in (class_name(name), name.replace("-", "_")):
+            return find(folder, name)
+    raise AttributeError(f"module {folder!r} has no attribute {attribute!r}")
+
+
+def _module(folder: str, name: str) -> str:
+    if name not in names(folder):
+        raise UnknownName(folder.rpartition(".")[2], name, names(folder))
+    return name.replace("-", "_")

@@ -1,0 +1,285 @@
+"""Columns: public bounds, an integer grid, and what happens to a value that does not fit.
+
+A column turns values into grid codes 0, …, cells − 1.  Bounds, steps and categories are public: they are
+chosen by a person, never read off the data.  A value that does not fit follows the column's rule:
+
+    error   the whole table is refused (the default)
+    drop    the record contributes nothing to any statistic of this column
+    clamp   a number is moved to the nearer bound; `round` moves it to the nearest grid point
+
+The same code runs at release and at deletion, so a clamped or dropped record is forgotten as it was counted.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from undeleted.arrays import BoolArray, IntArray
+from undeleted.errors import BadBounds, BadColumns, RejectedValue
+
+Codes: TypeAlias = tuple[IntArray, BoolArray]  # the codes, and which of them count
+_ON_GRID = 1e-6  # how far from a grid point, in steps, floating point may put a value that lies on it
+
+
+@dataclass(frozen=True, init=False)
+class Number:
+    """A number on the grid min, min + step, …, max.
+
+    >>> age = Number("age", min=0, max=120, step=1, out_of_range="clamp")
+    >>> age.encode([34, 150])[0]
+    array([ 34, 120])
+    """
+
+    name: str
+    min: Fraction
+    max: Fraction
+    step: Fraction = Fraction(1)
+    out_of_range: Literal["error", "clamp", "drop"] = "error"
+    off_grid: Literal["error", "round", "drop"] = "error"
+    missing: Literal["error", "drop"] = "error"
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        min: Any,
+        max: Any,
+        step: Any = 1,
+        out_of_range: Literal["error", "clamp", "drop"] = "error",
+        off_grid: Literal["error", "round", "drop"] = "error",
+        missing: Literal["error", "drop"] = "error",
+    ) -> None:
+        bounds = {"min": min, "max": max, "step": step}
+        fields = {k: _fraction(name, k, v) for k, v in bounds.items()}
+        rules = {"out_of_range": out_of_range, "off_grid": off_grid, "missing": missing}
+        for key, value in {"name": name, **fields, **rules}.items():
+            object.__setattr__(self, key, value)
+        self._check()
+
+    def _check(self) -> None:
+        if self.min >= self.max:
+            raise BadBounds(
+                self.name, f"min = {self.min} is not below max = {self.max}.", "Give bounds with min < max."
+            )
+        if self.step <= 0 or (self.max - self.min) % self.step:
+            raise BadBounds(
+                self.name,
+                f"step = {self.step} does not divide max − min = {self.max - self.min}.",
+                "Choose a positive step that divides the range into whole cells.",
+            )
+        if self.cells > 2**62:
+            raise BadBounds(
+                self.name, f"the grid has {self.cells} points.", "Choose a step with at most 2⁶² points."
+            )
+        _check_rule(self.name, "out_of_range", self.out_of_range, ("error", "clamp", "drop"))
+        _check_rule(self.name, "off_grid", self.off_grid, ("error", "round", "drop"))
+        _check_rule(self.name, "missing", self.missing, ("error", "drop"))
+
+    @cached_property
+    def cells(self) -> int:
+        return int((self.max - self.min) / self.step) + 1
+
+    @cached_property
+    def unit(self) -> Fraction:
+        """The largest unit in which all grid points are whole: `value = unit · (offset + stride · code)`."""
+        a, b = self.min, self.step
+        return Fraction(
+            math.gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator
+        )
+
+    @property
+    def offset(self) -> int:
+        return int(self.min / self.unit)
+
+    @property
+    def stride(self) -> int:
+        return int(self.step / self.unit)
+
+    @property
+    def middle(self) -> int:
+        """The code at the centre of the grid; centred codes lie in −cells // 2 … cells // 2."""
+        return (self.cells - 1) // 2
+
+    def decode(self, code: float) -> float:
+        """The value at a (possibly fractional) code."""
+        return float(self.min) + float(self.step) * code
+
+    def encode(self, values: Any) -> Codes:
+        array = np.asarray(values)
+        if array.dtype.kind in "iu" and self.min.denominator == self.step.denominator == 1:
+            return self._encode_integers(array)
+        return self._encode_floats(_as_floats(self.name, array))
+
+    def _encode_integers(self, array: Any) -> Codes:
+        low, high, step = int(self.min), int(self.max), int(self.step)
+        inside = (array >= low) & (array <= high)
+        kept = self._apply("out_of_range", ~inside, f"values must lie in [{self.min}, {self.max}]")
+        shifted = np.clip(array, low, high).astype(np.int64) - low
+        on_grid = (shifted % step == 0) | ~inside
+        kept &= self._apply("off_grid", ~on_grid, f"values must be min plus a multiple of step = {self.step}")
+        return np.where(kept, (shifted + step // 2) // step, 0), kept
+
+    def _encode_floats(self, array: Any) -> Codes:
+        low, high, step = float(self.min), float(self.max), float(self.step)
+        present = ~np.isnan(array)
+        kept = self._apply("missing", ~present, "values must be present")
+        inside = (array >= low) & (array <= high)
+        kept &= self._apply("out_of_range", present & ~inside, f"values must lie in [{self.min}, {self.max}]")
+        steps = (np.clip(np.where(present, array, low), low, high) - low) / step
+        codes = np.floor(steps + 0.5)
+        off = inside & (np.abs(steps - codes) > _ON_GRID)
+        kept &= self._apply("off_grid", off, f"values must be min plus a multiple of step = {self.step}")
+        return np.where(kept, codes, 0).astype(np.int64), kept
+
+    def _apply(self, rule: str, misfits: BoolArray, text: str) -> BoolArray:
+        return _apply(self.name, rule, getattr(self, rule), misfits, text)
+
+
+@dataclass(frozen=True)
+class Category:
+    """One of a declared list of values.  Cells cover the declared values only, present or not.
+
+    An undeclared value is an error, is dropped, or is counted as the declared category named by `other`.
+
+    >>> Category("grade", values=("low", "high"), unknown="drop").encode(["high", "none"])
+    (array([1, 0]), array([ True, False]))
+    """
+
+    name: str
+    values: tuple[str, ...]
+    unknown: Literal["error", "drop", "other"] = "error"
+    missing: Literal["error", "drop"] = "error"
+    other: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(self.values))
+        if not self.values or len(set(self.values)) < len(self.values):
+            raise BadBounds(
+                self.name, "categories must be declared, each once.", "List the categories by hand."
+            )
+        if (self.unknown == "other") != (self.other is not None) or (
+            self.other and self.other not in self.values
+        ):
+            raise BadBounds(
+                self.name,
+                'unknown = "other" and other = … go together.',
+                "Let `other` be one of the declared values.",
+            )
+        _check_rule(self.name, "unknown", self.unknown, ("error", "drop", "other"))
+        _check_rule(self.name, "missing", self.missing, ("error", "drop"))
+
+    @property
+    def cells(self) -> int:
+        return len(self.values)
+
+    def encode(self, values: Any) -> Codes:
+        code_of = {value: code for code, value in enumerate(self.values)}
+        fallback = code_of[self.other] if self.other is not None else -1
+        raw = [None if _is_missing(v) else str(v) for v in _listed(values)]
+        codes = np.array([-2 if v is None else code_of.get(v, fallback) for v in raw], dtype=np.int64)
+        kept = _apply(self.name, "missing", self.missing, codes == -2, "values must be present")
+        kept &= _apply(
+            self.name, "unknown", self.unknown, codes == -1, "values must be among the declared categories"
+        )
+        return np.where(kept, codes, 0), kept
+
+
+@dataclass(frozen=True)
+class Boolean:
+    """False or true, as cells 0 and 1."""
+
+    name: str
+    missing: Literal["error", "drop"] = "error"
+
+    def __post_init__(self) -> None:
+        _check_rule(self.name, "missing", self.missing, ("error", "drop"))
+
+    @property
+    def cells(self) -> int:
+        return 2
+
+    def encode(self, values: Any) -> Codes:
+        raw = _listed(values)
+        absent = np.array([_is_missing(v) for v in raw], dtype=bool)
+        kept = _apply(self.name, "missing", self.missing, absent, "values must be present")
+        wrong = np.array([not _is_missing(v) and v not in (0, 1) for v in raw], dtype=bool)
+        _apply(self.name, "values", "error", wrong, "values must be true or false")
+        return np.array(
+            [int(bool(v)) if k else 0 for v, k in zip(raw, kept, strict=True)], dtype=np.int64
+        ), kept
+
+
+@dataclass(frozen=True)
+class Text:
+    """Free text, for the bulletin board.  It has no grid and no statistic can be made of it."""
+
+    name: str
+    max_length: int = 10_000
+    missing: Literal["error", "drop"] = "error"
+
+    def __post_init__(self) -> None:
+        if self.max_length < 1:
+            raise BadBounds(self.name, f"max_length = {self.max_length}.", "Allow at least one character.")
+        _check_rule(self.name, "missing", self.missing, ("error", "drop"))
+
+    def texts(self, values: Any) -> tuple[list[str], BoolArray]:
+        raw = _listed(values)
+        absent = np.array([_is_missing(v) for v in raw], dtype=bool)
+        kept = _apply(self.name, "missing", self.missing, absent, "values must be present")
+        found = ["" if gone else str(v) for v, gone in zip(raw, absent, strict=True)]
+        long = np.array([len(t) > self.max_length for t in found], dtype=bool)
+        _apply(
+            self.name, "max_length", "error", long, f"texts must have at most {self.max_length} characters"
+        )
+        return found, kept
+
+
+GridColumn: TypeAlias = Number | Category | Boolean
+Column: TypeAlias = GridColumn | Text
+
+
+def _apply(column: str, rule: str, action: str, misfits: BoolArray, text: str) -> BoolArray:
+    """Raise, or return which rows stay in."""
+    if action == "error" and misfits.any():
+        remedy = f"Correct the rows, or choose another `{rule}` rule for the column in the schema."
+        raise RejectedValue(column, text, int(misfits.argmax()), int(misfits.sum()), remedy)
+    return ~misfits if action == "drop" else np.ones_like(misfits)
+
+
+def _check_rule(column: str, rule: str, action: str, allowed: Sequence[str]) -> None:
+    if action not in allowed:
+        raise BadBounds(column, f"{rule} = {action!r} is not a rule.", f"Choose one of {', '.join(allowed)}.")
+
+
+def _fraction(column: str, field: str, value: Any) -> Fraction:
+    """A decimal as a person wrote it: 0.1 is one tenth, not its nearest binary fraction."""
+    try:
+        return value if isinstance(value, Fraction) else Fraction(Decimal(str(value)))
+    except (ArithmeticError, ValueError, TypeError):
+        problem = f"{field} must be a finite number, got {value!r}."
+        raise BadBounds(column, problem, "Bounds are public and finite; choose them by hand.") from None
+
+
+def _as_floats(column: str, array: Any) -> Any:
+    if array.dtype.kind in "fiub":
+        return array.astype(np.float64)
+    try:
+        return np.array([math.nan if _is_missing(v) else float(v) for v in array.tolist()], dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadColumns(
+            [column], "some values are not numbers.", "Correct the rows or declare a Category."
+        ) from None
+
+
+def _listed(values: Any) -> list[Any]:
+    return values.tolist() if hasattr(values, "tolist") else list(values)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))

@@ -1,0 +1,57 @@
+"""A table on the grid: what a schema makes of raw rows, and the only form in which data reach an engine."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from undeleted.arrays import BoolArray, IntArray
+
+if TYPE_CHECKING:
+    from undeleted.schema.schema import Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Grid codes by column, which of them count, and the free texts.  Never printed: it holds people."""
+
+    schema: "Schema"
+    rows: int
+    codes: dict[str, IntArray]
+    kept: dict[str, BoolArray]
+    texts: dict[str, list[str]]
+    ids: list[str] | None = None
+
+    def __repr__(self) -> str:
+        return f"Table(columns={[*self.kept]})"
+
+    def complete(self, columns: Sequence[str]) -> BoolArray:
+        """The rows in which all of these columns count."""
+        complete = np.ones(self.rows, dtype=bool)
+        for column in columns:
+            complete &= self.kept[column]
+        return complete
+
+    def take(self, rows: IntArray) -> "Table":
+        """The given rows, in the given order."""
+        return Table(
+            self.schema,
+            len(rows),
+            {name: codes[rows] for name, codes in self.codes.items()},
+            {name: kept[rows] for name, kept in self.kept.items()},
+            {name: [texts[i] for i in rows] for name, texts in self.texts.items()},
+            None if self.ids is None else [self.ids[i] for i in rows],
+        )
+
+    def overwrite(self, rows: IntArray) -> None:
+        """Erase rows in place: their values, their texts and their ids."""
+        for name, kept in self.kept.items():
+            kept[rows] = False
+            if name in self.codes:
+                self.codes[name][rows] = 0
+        for row in rows:
+            for texts in self.texts.values():
+                texts[row] = ""
+            if self.ids is not None:
+                self.ids[row] = ""

@@ -1,0 +1,24 @@
+"""What one record contributes, as bounded integers; each statistic is one expression, written once.
+
+A statistic is a row of *blocks*.  In every block a record adds one value to one cell:
+
+    Count           one block    1 cell          adds 1
+    ClippedSum      one block    1 cell          adds the value, in units of the grid
+    Moments         d+1 blocks   1 cell each     adds 1, c, c², … of the centred code c
+    Histogram       one block    a cell a value  adds 1 to the cell of its value
+    CrossProducts   many blocks  1 cell each     adds 1, cᵢ, cᵢcⱼ
+
+`terms` gives (cell, value) per block in terms of the columns' codes, with +, − and × only, so that numpy
+arrays, database columns and symbols can all be put in.  Engines map it over a table and add it up.
+"""
+
+from typing import Any
+
+from undeleted import registry
+from undeleted.statistics._statistic import Block, Contribution, Statistic
+
+__all__ = ["Block", "Contribution", "Statistic"]
+
+
+def __getattr__(name: str) -> Any:
+    return registry.lookup(__name__, name)

@@ -1,0 +1,23 @@
+"""Centred codes: halving the largest |code| halves the noise that products need."""
+
+from typing import Any
+
+from undeleted.errors import BadColumns
+from undeleted.schema import Category, GridColumn
+
+
+def centred(column: GridColumn, code: Any) -> Any:
+    """The code minus the middle of the grid; its absolute value is at most `half`."""
+    return code - (column.cells - 1) // 2
+
+
+def half(column: GridColumn) -> int:
+    """The largest centred code."""
+    return column.cells // 2
+
+
+def require_numbers(*columns: GridColumn) -> None:
+    """Refuse arithmetic on categories."""
+    wrong = [column.name for column in columns if isinstance(column, Category)]
+    if wrong:
+        raise BadColumns(wrong, "categories cannot be added or multiplied.", "Use a histogram over them.")

@@ -1,0 +1,30 @@
+"""The number of records."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from undeleted.schema import GridColumn
+from undeleted.statistics._statistic import Block, Statistic
+
+
+@dataclass(frozen=True)
+class Count(Statistic):
+    """Σ 1, over the records in which the given columns (none, if not given) count.
+
+    >>> Count().l1
+    1
+    """
+
+    over: tuple[GridColumn, ...] = ()
+
+    @property
+    def columns(self) -> tuple[GridColumn, ...]:
+        return self.over
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return (Block(width=1, reach=1),)
+
+    def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
+        return [(0, 1)]

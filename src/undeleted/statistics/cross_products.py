@@ -1,0 +1,41 @@
+"""Sums, and sums of products, of several centred numbers: what correlations and regressions are made of."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import Any
+
+from undeleted.schema import GridColumn
+from undeleted.statistics._centred import centred, half, require_numbers
+from undeleted.statistics._statistic import Block, Statistic
+
+
+@dataclass(frozen=True)
+class CrossProducts(Statistic):
+    """Σ 1, then Σ cᵢ, then Σ cᵢcⱼ for i ≤ j, of the centred codes.
+
+    >>> from undeleted.schema import Boolean, Number
+    >>> CrossProducts((Number("age", min=0, max=100), Boolean("sick"))).reaches
+    (1, 50, 1, 2500, 50, 1)
+    """
+
+    over: tuple[GridColumn, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "over", tuple(self.over))
+        require_numbers(*self.over)
+
+    @property
+    def columns(self) -> tuple[GridColumn, ...]:
+        return self.over
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        halves = [half(column) for column in self.over]
+        products = [a * b for a, b in combinations_with_replacement(halves, 2)]
+        return tuple(Block(width=1, reach=reach) for reach in [1, *halves, *products])
+
+    def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
+        c = [centred(column, code[column.name]) for column in self.over]
+        products = [a * b for a, b in combinations_with_replacement(c, 2)]
+        return [(0, value) for value in [1, *c, *products]]

@@ -83,7 +83,7 @@ def ideal_game(
 def _play(world: World, player: Callable[[World], Any]) -> Outcome:
     said = player(world)
     world.over = True
-    return tuple(sorted(world.controlled)), world.view() if said is None else plain(said)
+    return tuple(sorted(world.controlled)), plain(world.view() if said is None else said)
 
 
 def _checked(data: Sequence[Point], k: int) -> tuple[Point, ...]:

@@ -43,6 +43,7 @@ class World(ABC):
         self.deleted: list[tuple[int, ...]] = []
         self.outputs: list[Any] = [first]
         self.over = False
+        self._gone: set[int] = set()
 
     def look(self) -> Any:
         """The latest output."""
@@ -64,13 +65,15 @@ class World(ABC):
     def delete(self, *indices: int) -> Any:
         """Delete controlled points and see the next output; no points, no output."""
         self._refuse_if(self.over, OVER, "a deletion")
-        gone = {i for batch in self.deleted for i in batch}
-        for position, i in enumerate(indices):
+        named: set[int] = set()
+        for i in indices:
             self._refuse_if(i not in self.controlled, CONTROLLED, f"index {i} was to be deleted")
-            self._refuse_if(i in gone or i in indices[:position], ONCE, f"index {i} was to be deleted again")
+            self._refuse_if(i in self._gone or i in named, ONCE, f"index {i} was to be deleted again")
+            named.add(i)
         if not indices:
             return self.look()
         output = self._answer(indices)
+        self._gone |= named
         self.deleted.append(tuple(indices))
         self.outputs.append(output)
         return output

@@ -135,8 +135,8 @@ def _resolution(epsilon: float, count: int) -> float:
 
     A power of two of a fixed base, so that distributions are reused from one call to the next.
     """
-    step = max(epsilon / (400 * count), epsilon * 1e-5)
-    return 1e-4 * 2.0 ** math.floor(math.log2(min(step / 1e-4, 1.0)))
+    step = max(min(epsilon / (400 * count), 1e-4), epsilon * 1e-5)
+    return 1e-4 * 2.0 ** math.floor(math.log2(step / 1e-4))
 
 
 @functools.lru_cache(maxsize=512)

@@ -1,0 +1,118 @@
+"""The command line as a new user meets it."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+import undeleted
+from undeleted.cli import run
+
+SCRIPT = [sys.executable, "-c", "from undeleted.cli import main; main()"]
+MODULE = [sys.executable, "-m", "undeleted"]
+
+
+def test_the_version_is_told_both_ways():
+    for command in (SCRIPT, MODULE):
+        result = subprocess.run([*command, "--version"], capture_output=True, text=True)
+        assert (result.returncode, result.stdout) == (0, f"undeleted {undeleted.__version__}\n")
+
+
+def test_help_is_grouped_has_examples_and_comes_in_half_a_second():
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        result = subprocess.run([*MODULE, "--help"], capture_output=True, text=True)
+        times.append(time.perf_counter() - start)
+    assert result.returncode == 0
+    assert "Research" in result.stdout
+    assert "Examples" in result.stdout
+    assert min(times) < 0.5
+
+
+@pytest.mark.parametrize("command", [["demo"], ["list"], ["attack"], ["attack", "median-walk"]])
+def test_every_command_has_help_with_an_example(command, capsys):
+    assert run([*command, "--help"]) == 0
+    assert "Example: undeleted" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [[], ["attack"]])
+def test_without_arguments_there_is_help(command, capsys):
+    assert run(command) == 0
+    assert "Usage" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["mechanisms", "baselines", "attacks", "statistics", "engines"])
+def test_lists_say_the_same_as_text_and_as_json(kind, capsys):
+    assert run(["list", kind, "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert run(["list", kind]) == 0
+    text = capsys.readouterr().out
+    assert listed
+    for entry in listed:
+        assert entry["name"] in text
+        assert entry["summary"] in text
+
+
+def test_the_demo_tells_the_story(capsys):
+    assert run(["demo", "--json"]) == 0
+    story = json.loads(capsys.readouterr().out)
+    assert story["retrained"]["exposed"] == 32
+    assert story["release_once"]["exposed"] == 0
+    assert story["simulated"]["identical"]
+    assert story["simulated"]["real"] == story["simulated"]["simulated"]
+
+    assert run(["demo"]) == 0
+    text = capsys.readouterr().out
+    assert "32 people who stayed" in text
+    assert "one person added or removed" in text
+
+
+def test_an_attack_prints_facts_and_json(capsys):
+    assert run(["attack", "median-walk", "--n", "101", "--controlled", "9", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["exposed"] == 5
+    assert run(["attack", "median-walk", "--n", "101", "--controlled", "9"]) == 0
+    assert "exposed" in capsys.readouterr().out
+
+
+BAD = {
+    "an unknown command": (["nonsense"], "nonsense"),
+    "an unknown attack": (["attack", "median-wlak"], "Did you mean 'median-walk'?"),
+    "an unknown kind": (["list", "nonsense"], "nonsense"),
+    "a word for a number": (["attack", "median-walk", "--n", "many"], "--n"),
+    "an unknown option": (["demo", "--nonsense"], "--nonsense"),
+    "an impossible size": (["attack", "median-walk", "--n", "10", "--controlled", "9"], "above the median"),
+    "an unknown curator": (["attack", "median-walk", "--against", "me"], "me"),
+    "an impossible budget": (
+        ["attack", "median-walk", "--against", "noisy-histogram", "--epsilon", "0"],
+        "epsilon",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_two_lines_and_exit_code_2(case, capsys):
+    arguments, part = BAD[case]
+    assert run(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert part in printed.err
+    assert len(printed.err.strip().splitlines()) == 2
+    assert printed.err.startswith("undeleted: ")
+
+
+def test_a_bug_of_ours_is_70_and_never_1(monkeypatch, capsys):
+    from undeleted.attacks import median_walk
+
+    monkeypatch.setattr(median_walk, "stage", lambda *_: 1 / 0)
+    assert run(["attack", "median-walk"]) == 70
+    assert "a bug of ours" in capsys.readouterr().err
+
+
+def test_a_closed_pipe_is_no_error():
+    command = f"{sys.executable} -m undeleted list mechanisms | head -n 1; exit ${{PIPESTATUS[0]}}"
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert result.returncode == 0
+    assert "Traceback" not in result.stderr

@@ -1,0 +1,81 @@
+"""Break the source in named ways, one at a time; the named test must notice.
+
+    python tests/mutants/run.py            all of them
+    python tests/mutants/run.py NAME …     some
+
+A mutant is a table in `mutants.toml`: the file, the text to replace, what to put there, and the test that
+must fail.  Each runs in a copy of the tree.  A mutant that no longer applies is an error: it must move with
+the code.  Before the mutants, the named tests are run on the untouched source, where they must pass.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FAILED = 1  # pytest's code for "tests ran and some failed"; anything else is not a catch
+
+
+def copy_of_the_tree(folder: str) -> Path:
+    tree = Path(folder) / "tree"
+    tree.mkdir()
+    for name in ("src", "tests"):
+        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tree)
+    return tree
+
+
+def pytest(tree: Path, *tests: str) -> tuple[int, str]:
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+    environment = {
+        "PYTHONPATH": str(tree / "src"),
+        "PATH": "",
+        "HYPOTHESIS_STORAGE_DIRECTORY": str(tree / ".h"),
+    }
+    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def problem_with(name: str, mutant: dict[str, str]) -> str | None:
+    """What is wrong with a mutant, or None if its test caught it."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree = copy_of_the_tree(folder)
+        source = tree / "src" / "undeleted" / mutant["file"]
+        text = source.read_text(encoding="utf-8")
+        if text.count(mutant["find"]) != 1:
+            return f"does not apply: its text stands {text.count(mutant['find'])} times in {mutant['file']}"
+        source.write_text(text.replace(mutant["find"], mutant["put"]), encoding="utf-8")
+        code, output = pytest(tree, mutant["test"])
+        return None if code == FAILED else f"survived {mutant['test']} (pytest said {code})\n{output[-1500:]}"
+
+
+def main(wanted: list[str]) -> int:
+    mutants = tomllib.loads((Path(__file__).parent / "mutants.toml").read_text(encoding="utf-8"))
+    unknown = [name for name in wanted if name not in mutants]
+    if unknown:
+        print(f"no such mutant: {', '.join(unknown)}", file=sys.stderr)
+        return 2
+    chosen = {name: mutants[name] for name in wanted or mutants}
+    with tempfile.TemporaryDirectory() as folder:
+        code, output = pytest(copy_of_the_tree(folder), *sorted({m["test"] for m in chosen.values()}))
+        if code != 0:
+            print(f"the tests do not pass on the untouched source:\n{output[-3000:]}", file=sys.stderr)
+            return 1
+    failures = 0
+    with ThreadPoolExecutor(2) as pool:
+        for name, problem in zip(chosen, pool.map(lambda n: problem_with(n, chosen[n]), chosen), strict=True):
+            failures += problem is not None
+            print(
+                f"{'SURVIVED' if problem else 'caught  '}  {name}" + (f": {problem}" if problem else ""),
+                flush=True,
+            )
+    print(f"{len(chosen) - failures} passed, {failures} failed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

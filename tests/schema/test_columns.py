@@ -1,0 +1,148 @@
+"""Values land on the grid, or follow the rule that the schema states; messages never tell them."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from undeleted.errors import BadBounds, BadColumns, RejectedValue
+from undeleted.schema import Boolean, Category, Number, Text
+
+SECRET = 987_654.25
+
+
+def age(**rules):
+    return Number("age", min=0, max=120, step=1, **rules)
+
+
+@given(st.integers(-50, 50), st.integers(1, 40), st.integers(1, 9), st.data())
+def test_integers_and_floats_get_the_same_codes(low, cells, step, data):
+    column = Number("x", min=low, max=low + cells * step, step=step, out_of_range="clamp", off_grid="round")
+    values = data.draw(st.lists(st.integers(-1000, 1000), min_size=1, max_size=20))
+    as_integers, as_floats = column.encode(values), column.encode([float(v) for v in values])
+
+    assert np.array_equal(as_integers[0], as_floats[0])
+    assert as_integers[0].min() >= 0
+    assert as_integers[0].max() < column.cells
+    assert as_integers[1].all()
+
+
+@given(st.sampled_from(["0.1", "0.01", "0.25", "3", "1e-3"]), st.integers(-30, 30), st.integers(1, 500))
+def test_decimal_grids_are_exact(step, start, cells):
+    low = Fraction(step) * start
+    column = Number("x", min=str(float(low)), max=low + Fraction(step) * cells, step=step)
+    points = [float(low + Fraction(step) * i) for i in range(cells + 1)]
+
+    assert column.cells == cells + 1
+    assert np.array_equal(column.encode(points)[0], np.arange(cells + 1))
+    assert column.unit * (column.offset + column.stride * 3) == column.min + 3 * column.step
+    assert column.decode(cells) == pytest.approx(float(column.max))
+
+
+def test_out_of_range_values_follow_their_rule():
+    assert age(out_of_range="clamp").encode([-5, 34, 150])[0].tolist() == [0, 34, 120]
+    assert age(out_of_range="drop").encode([-5, 34, 150])[1].tolist() == [False, True, False]
+    assert age(out_of_range="clamp").encode([math.inf, -math.inf])[0].tolist() == [120, 0]
+    with pytest.raises(RejectedValue, match=r"column 'age': values must lie in \[0, 120\] \(2 rows"):
+        age().encode([-5, 34, 150])
+
+
+def test_values_off_the_grid_follow_their_rule():
+    assert age(off_grid="round").encode([34.4, 34.5, 34.6])[0].tolist() == [34, 35, 35]
+    assert age(off_grid="drop").encode([34.4, 34.0])[1].tolist() == [False, True]
+    with pytest.raises(RejectedValue, match="min plus a multiple of step = 1"):
+        age().encode([34.4])
+    with pytest.raises(RejectedValue, match="min plus a multiple of step = 5"):
+        Number("x", min=0, max=10, step=5).encode([3])
+
+
+@pytest.mark.parametrize("gap", [None, math.nan, ""])
+def test_missing_values_follow_their_rule(gap):
+    columns = [age(), Category("sex", values=("f",)), Boolean("sick"), Text("post")]
+    for column in columns:
+        encode = column.texts if isinstance(column, Text) else column.encode
+        with pytest.raises(RejectedValue, match=rf"column '{column.name}': values must be present \(row 0\)"):
+            encode([gap])
+    for column in [
+        age(missing="drop"),
+        Category("sex", values=("f",), missing="drop"),
+        Boolean("s", missing="drop"),
+    ]:
+        assert column.encode([gap])[1].tolist() == [False]
+    assert Text("post", missing="drop").texts([gap])[1].tolist() == [False]
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, SECRET])
+def test_no_message_tells_the_value(bad):
+    with pytest.raises(RejectedValue) as caught:
+        age().encode([bad])
+    assert str(bad) not in str(caught.value)
+    assert caught.value.remedy in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "problem"),
+    [
+        ({"min": 1, "max": 1}, "is not below max"),
+        ({"min": 2, "max": 1}, "is not below max"),
+        ({"min": math.nan, "max": 1}, "finite"),
+        ({"min": 0, "max": math.inf}, "finite"),
+        ({"min": 0, "max": "ten"}, "finite"),
+        ({"min": 0, "max": 10, "step": 3}, "does not divide"),
+        ({"min": 0, "max": 10, "step": 0}, "does not divide"),
+        ({"min": 0, "max": 10, "step": -1}, "does not divide"),
+        ({"min": 0, "max": 2**70}, "points"),
+        ({"min": 0, "max": 1, "out_of_range": "guess"}, "not a rule"),
+        ({"min": 0, "max": 1, "missing": "clamp"}, "not a rule"),
+    ],
+)
+def test_impossible_numbers_are_refused_with_the_column_and_a_remedy(bounds, problem):
+    with pytest.raises(BadBounds, match=problem) as caught:
+        Number("x", **bounds)
+    assert caught.value.column == "x"
+    assert caught.value.remedy
+
+
+def test_categories_are_declared_and_unknown_ones_follow_their_rule():
+    grade = Category("grade", values=("a", "b", "rest"))
+    assert grade.encode(["b", "a"])[0].tolist() == [1, 0]
+    with pytest.raises(RejectedValue, match="among the declared categories"):
+        grade.encode(["c"])
+    assert Category("grade", values=("a",), unknown="drop").encode(["c"])[1].tolist() == [False]
+    rest = Category("grade", values=("a", "b", "rest"), unknown="other", other="rest")
+    assert rest.encode(["c", "a"])[0].tolist() == [2, 0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"values": ()},
+        {"values": ("a", "a")},
+        {"values": ("a",), "unknown": "other"},
+        {"values": ("a",), "other": "a"},
+        {"values": ("a",), "unknown": "other", "other": "b"},
+        {"values": ("a",), "unknown": "clamp"},
+    ],
+)
+def test_impossible_categories_are_refused(options):
+    with pytest.raises(BadBounds):
+        Category("grade", **options)
+
+
+def test_booleans_and_texts_are_checked():
+    assert Boolean("sick").encode([True, 0, np.True_])[0].tolist() == [1, 0, 1]
+    with pytest.raises(RejectedValue, match="true or false"):
+        Boolean("sick").encode([2])
+    with pytest.raises(RejectedValue, match="at most 3 characters"):
+        Text("post", max_length=3).texts(["four"])
+    with pytest.raises(BadBounds, match="max_length"):
+        Text("post", max_length=0)
+
+
+def test_words_are_not_numbers():
+    with pytest.raises(BadColumns, match="not numbers"):
+        age().encode(["forty"])
+    assert age().encode(["40"])[0].tolist() == [40]

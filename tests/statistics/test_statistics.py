@@ -1,0 +1,145 @@
+"""Every statistic: its sensitivity by brute force over neighbours, its sums by hand, its bound checked.
+
+A new statistic is found by itself; it needs an example here.
+"""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from undeleted import registry
+from undeleted.engines.arrays import Arrays
+from undeleted.errors import BadColumns, BadQuestion, TooLarge
+from undeleted.schema import Boolean, Category, Number, Schema
+from undeleted.statistics import ClippedSum, Count, CrossProducts, Histogram, Moments
+
+X = Number("x", min=-2, max=3)
+HALVES = Number("h", min="0.5", max=2, step="0.5")
+FAR = Number("f", min=-7, max=-1, step=3)
+EVEN = Number("e", min=0, max=3)
+SICK, GRADE = Boolean("s"), Category("g", values=("a", "b", "c"))
+COLUMNS = (X, HALVES, FAR, EVEN, SICK, GRADE)
+
+EXAMPLES = {
+    "count": [Count(), Count((X,))],
+    "clipped-sum": [ClippedSum(X), ClippedSum(HALVES), ClippedSum(FAR)],
+    "moments": [Moments(X, 1), Moments(X, 3), Moments(FAR, 2), Moments(EVEN, 2), Moments(SICK, 2)],
+    "histogram": [Histogram((X,)), Histogram((GRADE, SICK)), Histogram((SICK, FAR, GRADE))],
+    "cross-products": [CrossProducts((X, FAR)), CrossProducts((X, SICK, EVEN)), CrossProducts((X,))],
+}
+ALL = [statistic for examples in EXAMPLES.values() for statistic in examples]
+
+
+def domain(statistic):
+    """Every record that the statistic's columns allow, as values."""
+    grids = []
+    for column in statistic.columns:
+        if isinstance(column, Number):
+            grids.append([float(column.min + i * column.step) for i in range(column.cells)])
+        else:
+            grids.append(list(column.values) if isinstance(column, Category) else [False, True])
+    return list(product(*grids))
+
+
+def total_of(statistic, records):
+    schema = Schema(statistic.columns or (X,))
+    rows = records if statistic.columns else [(0,)] * len(records)
+    return Arrays(schema.table(rows)).total(statistic)
+
+
+def test_every_statistic_has_an_example():
+    assert set(EXAMPLES) == set(registry.names("undeleted.statistics"))
+
+
+@pytest.mark.parametrize("statistic", ALL, ids=str)
+def test_sensitivities_are_those_of_the_worst_neighbours(statistic):
+    """Over every data set of one record and its neighbours with one more: exact, not only an upper bound."""
+    records = domain(statistic)
+    changes = [
+        total_of(statistic, [base, record]) - total_of(statistic, [base])
+        for base in (records[0], records[-1])
+        for record in records
+    ]
+
+    assert max(np.abs(c).sum() for c in changes) == statistic.l1
+    assert max(np.sqrt((c.astype(float) ** 2).sum()) for c in changes) == pytest.approx(statistic.l2)
+
+
+@pytest.mark.parametrize("statistic", ALL, ids=str)
+def test_no_block_moves_by_more_than_its_reach_nor_in_two_cells(statistic):
+    for record in domain(statistic):
+        change = total_of(statistic, [record])
+        for start, block in zip(statistic.starts, statistic.blocks, strict=True):
+            moved = change[start : start + block.width]
+            assert np.count_nonzero(moved) <= 1
+            assert np.abs(moved).max() <= block.reach
+    assert statistic.size == sum(block.width for block in statistic.blocks)
+
+
+@pytest.mark.parametrize("statistic", ALL, ids=str)
+@given(data=st.data())
+def test_a_total_is_the_sum_of_its_records_contributions(statistic, data):
+    records = data.draw(st.lists(st.sampled_from(domain(statistic)), max_size=12))
+    total = total_of(statistic, records)
+    added = np.zeros(statistic.size, dtype=np.int64)
+    schema = Schema(statistic.columns or (X,))
+    for record in records:
+        contribution = statistic.of(schema.table([record if statistic.columns else (0,)]))
+        added[contribution.cells] += contribution.values
+
+    assert np.array_equal(total, added)
+    together = statistic.of(schema.table(records if statistic.columns else [(0,)] * len(records)))
+    dense = np.zeros(statistic.size, dtype=np.int64)
+    dense[together.cells] = together.values
+    assert np.array_equal(total, dense)
+
+
+def test_sums_are_the_sums_that_a_person_would_compute():
+    people = [(-2,), (3,), (3,)]
+    assert total_of(ClippedSum(X), people).tolist() == [4]
+    assert total_of(ClippedSum(HALVES), [(0.5,), (2,)]).tolist() == [5]  # in units of one half
+    assert total_of(Histogram((X,)), people).tolist() == [1, 0, 0, 0, 0, 2]
+    assert total_of(Count(), people).tolist() == [3]
+    # centred at the grid point 0: −2, 3, 3
+    assert total_of(Moments(X, 2), people).tolist() == [3, 4, 22]
+    pairs = [(-2, False), (3, True)]
+    assert total_of(CrossProducts((X, SICK)), pairs).tolist() == [2, 1, 1, 13, 3, 1]
+
+
+def test_dropped_values_count_for_no_statistic_of_their_column():
+    gap = Number("x", min=0, max=9, missing="drop", out_of_range="drop")
+    schema = Schema([gap, SICK])
+    table = schema.table([(3, True), (None, True), (99, False)])
+
+    assert Arrays(table).total(ClippedSum(gap)).tolist() == [3]
+    assert Arrays(table).total(Count()).tolist() == [3]
+    assert Arrays(table).total(Count((gap,))).tolist() == [1]
+    assert Arrays(table).total(Histogram((SICK,))).tolist() == [1, 2]
+    assert Histogram((gap, SICK)).of(table).cells.tolist() == [7]
+
+
+def test_large_sums_are_exact_or_refused():
+    wide = Number("w", min=0, max=2**40)
+    schema = Schema([wide])
+    table = schema.table([2**40 - 1] * 70_000)
+    assert int(Arrays(table).total(ClippedSum(wide))[0]) == (2**40 - 1) * 70_000
+    with pytest.raises(TooLarge, match="exceeds the limit"):
+        Arrays(table).total(Moments(wide, 2))
+    with pytest.raises(TooLarge, match="exceeds the limit"):
+        Moments(wide, 2).of(table)
+
+
+def test_nonsense_is_refused():
+    with pytest.raises(BadColumns, match="categories cannot be added"):
+        Moments(GRADE)
+    with pytest.raises(BadColumns, match="categories cannot be added"):
+        CrossProducts((X, GRADE))
+    with pytest.raises(BadQuestion, match="degree = 0"):
+        Moments(X, 0)
+    with pytest.raises(BadQuestion, match="needs a column"):
+        Histogram(())
+    with pytest.raises(TooLarge, match="histogram over a × b"):
+        Histogram((Number("a", min=0, max=2**14), Number("b", min=0, max=2**14)))

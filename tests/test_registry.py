@@ -1,0 +1,39 @@
+"""The folder is the registry, and nothing is imported to list it."""
+
+import subprocess
+import sys
+
+import pytest
+
+from undeleted import baselines, mechanisms, registry
+from undeleted.errors import UnknownName
+
+FOLDERS = ["mechanisms", "baselines", "attacks", "statistics", "engines"]
+
+
+@pytest.mark.parametrize("kind", FOLDERS)
+def test_every_file_has_a_summary_and_its_one_public_thing(kind):
+    folder = f"undeleted.{kind}"
+    for name in registry.names(folder):
+        assert 20 < len(registry.summary(folder, name)) < 120
+        assert registry.find(folder, name).__doc__
+
+
+def test_names_resolve_on_demand():
+    assert mechanisms.NoisySum is registry.find("undeleted.mechanisms", "noisy-sum")
+    assert baselines.XorPad.__name__ == "XorPad"
+    with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
+        _ = mechanisms.Nonsense
+
+
+def test_an_unknown_name_is_answered_with_the_nearest():
+    with pytest.raises(UnknownName, match="Did you mean 'noisy-sum'"):
+        registry.find("undeleted.mechanisms", "noisy-sums")
+
+
+def test_listing_and_help_import_neither_opendp_nor_scipy():
+    code = (
+        "import sys; from undeleted.cli import run; run(['list', 'attacks']); run(['--help']);"
+        "assert 'opendp' not in sys.modules and 'scipy' not in sys.modules"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0

@@ -40,6 +40,7 @@ bench: $(VENV)/.dev  ## every benchmark; fails when a stated ratio is missed
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
 
 build: $(VENV)/.dev  ## wheel and sdist
+	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 
 clean:           ## remove everything that was made

@@ -12,4 +12,30 @@ The paper behind this package is *Protecting the Undeleted in Machine Unlearning
     attacks      what an observer of deletions learns about those who stay
 """
 
+from typing import Any
+
 __version__ = "0.1.0"
+
+_HOME = {
+    "Budget": "undeleted.privacy",
+    "Zcdp": "undeleted.privacy",
+    "Curator": "undeleted.curator",
+    "Schema": "undeleted.schema",
+    "Number": "undeleted.schema",
+    "Category": "undeleted.schema",
+    "Boolean": "undeleted.schema",
+    "Text": "undeleted.schema",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """The everyday names, imported on demand: `from undeleted import Curator`."""
+    if name in _HOME:
+        import importlib
+
+        return getattr(importlib.import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'undeleted' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return ["__version__", *sorted(_HOME)]

@@ -44,7 +44,8 @@ class UnknownName(UndeletedError):
     def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
         near = get_close_matches(name, known, n=1)
         hint = f"Did you mean {near[0]!r}? " if near else ""
-        super().__init__(f"there is no {name!r} among the {kind}.", f"{hint}The {kind}: {', '.join(known)}.")
+        listed = f"The {kind}: {', '.join(known)}." if known else f"There are no {kind} yet."
+        super().__init__(f"there is no {name!r} among the {kind}.", hint + listed)
         self.kind, self.name, self.known = kind, name, tuple(known)
 
 
@@ -88,10 +89,11 @@ class NoRecords(UndeletedError):
 
 
 class TooLarge(UndeletedError):
-    """A sum that could overflow, or a world that cannot fit."""
+    """A sum that could overflow, or a world that cannot fit; a size that counts people is not told."""
 
-    def __init__(self, what: str, size: int, limit: int, remedy: str) -> None:
-        super().__init__(f"{what}: {size:,} exceeds the limit of {limit:,}.", remedy)
+    def __init__(self, what: str, size: int | None, limit: int, remedy: str) -> None:
+        told = f"{size:,} exceeds" if size is not None else "it may exceed"
+        super().__init__(f"{what}: {told} the limit of {limit:,}.", remedy)
         self.size, self.limit = size, limit
 
 
@@ -100,12 +102,12 @@ class PrivacyError(UndeletedError):
 
 
 class BadBudget(PrivacyError):
-    """ε ≤ 0, δ outside [0, 1), ρ ≤ 0 or a weight ≤ 0."""
+    """ε ≤ 0, δ outside [0, 1), ρ ≤ 0, a weight ≤ 0, or a setting of the noise that cannot be."""
 
-    def __init__(self, name: str, value: float, rule: str) -> None:
-        super().__init__(
-            f"{name} must be {rule}, got {name} = {value!r}.", "Choose it before you look at the data."
-        )
+    def __init__(self, name: str, value: object, rule: str) -> None:
+        chosen = name in ("epsilon", "delta", "rho", "weight")
+        remedy = "Choose it before you look at the data." if chosen else f"Give `{name}` such a value."
+        super().__init__(f"{name} must be {rule}, got {name} = {value!r}.", remedy)
         self.name, self.value, self.rule = name, value, rule
 
 
@@ -113,10 +115,13 @@ class BudgetSpent(PrivacyError):
     """A publication that costs more than is left."""
 
     def __init__(self, name: str, cost: float, left: float, total: float) -> None:
-        super().__init__(
-            f"publishing {name!r} costs ε = {cost:.4g}, but {left:.4g} of {total:.4g} is left.",
-            "Deletions cost the others no ε: `delete` updates the releases you have.",
-        )
+        if cost == float("inf"):
+            what = f"publishing {name!r} with Gaussian noise needs a budget with δ > 0."
+            remedy = "Give the total budget a δ, such as 1e-6, or this publication an ε of its own."
+        else:
+            what = f"publishing {name!r} costs ε = {cost:.4g}, but {left:.4g} of {total:.4g} is left."
+            remedy = "Deletions cost the others no ε: `delete` updates the releases you have."
+        super().__init__(what, remedy)
         self.name, self.cost, self.left, self.total = name, cost, left, total
 
 
@@ -178,10 +183,8 @@ class AlreadyThere(UndeletedError):
 class NotStarted(UndeletedError):
     """An algorithm asked to delete before it started."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(
-            f"{what} was asked to delete before it was started.", "Call start(data, coins) first."
-        )
+    def __init__(self, what: str, remedy: str = "Call start(data, coins) first.") -> None:
+        super().__init__(f"{what} was asked to delete before it was started.", remedy)
 
 
 class RuleBroken(UndeletedError):

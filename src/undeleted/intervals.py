@@ -21,6 +21,7 @@ from undeleted.coins import DiscreteGaussian, DiscreteLaplace, Law, NoNoise
 from undeleted.errors import BadQuestion
 
 _FINE = 1000.0  # laws wider than this many steps are laid on a coarser lattice
+_MANY = 64  # sums of more draws are nearly normal: the normal quantile, corrected for kurtosis
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,11 @@ def noise_interval(law: Law, confidence: float, draws: int = 1) -> tuple[int, in
     check_confidence(confidence)
     if isinstance(law, NoNoise) or draws == 0:
         return 0, 0
-    step = max(1, math.ceil(_width(law) * math.sqrt(draws) / _FINE))
+    if draws > _MANY:
+        reach = standard_deviation(law) * math.sqrt(draws) * _quantile(law, confidence, draws)
+        half = max(0, math.ceil(reach - 0.5))  # the integers −half … half stand for half a step more
+        return -half, half
+    step = max(1, math.ceil(_width(law) / _FINE))
     weights = _sum_of(law, step, draws)
     zero = weights.size // 2
     low = high = 0
@@ -121,6 +126,13 @@ def _width(law: Law) -> float:
     )
 
 
+def _quantile(law: Law, confidence: float, draws: int) -> float:
+    """The two-sided quantile of a sum of draws of unit variance (Cornish and Fisher)."""
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    kurtosis = 3.0 if isinstance(law, DiscreteLaplace) else 0.0
+    return z + (z**3 - 3 * z) * kurtosis / (24 * draws)
+
+
 def _sum_of(law: Law, step: int, draws: int) -> FloatArray:
     """P(Σ η = j · step), for j from −m to m, by the power of the characteristic function."""
     scale = _width(law) / step
@@ -140,6 +152,9 @@ def _half_width(laws: tuple[Law, Law], confidence: float) -> Callable[[float], f
     def half_width(mu: float) -> float:
         a, b = (_width(laws[0]), mu * _width(laws[1])) if math.isfinite(mu) else (0.0, _width(laws[1]))
         slack = 0.5 * (1 + mu) if math.isfinite(mu) else 0.5
+        if type(laws[0]) is not type(laws[1]):  # the union bound holds for any two laws
+            each = (1 + confidence) / 2
+            return _alone(laws[0], a, each) + _alone(laws[1], b, each) + slack
         if isinstance(laws[0], DiscreteGaussian):
             return NormalDist().inv_cdf((1 + confidence) / 2) * math.hypot(a, b) + slack
         return _root(lambda w: _two_laplaces_beyond(w, a, b) - (1 - confidence), 0.0, 60 * (a + b)) + slack
@@ -147,14 +162,24 @@ def _half_width(laws: tuple[Law, Law], confidence: float) -> Callable[[float], f
     return functools.lru_cache(maxsize=None)(half_width)
 
 
+def _alone(law: Law, scale: float, confidence: float) -> float:
+    """How far one noise of this kind and scale reaches."""
+    if isinstance(law, DiscreteGaussian):
+        return NormalDist().inv_cdf((1 + confidence) / 2) * scale
+    return -math.log(1 - confidence) * scale
+
+
 def _two_laplaces_beyond(w: float, a: float, b: float) -> float:
     """P(|X + Y| > w) for independent Laplace X, Y of scales a and b."""
     a, b = max(a, b), min(a, b)
+    if a == 0:
+        return 0.0
     if b < 1e-9 * a:
         return math.exp(-w / a)
     if a - b < 1e-6 * a:
         return (1 + w / (2 * a)) * math.exp(-w / a)
-    return (a * a * math.exp(-w / a) - b * b * math.exp(-w / b)) / (a * a - b * b)
+    r = b / a
+    return (math.exp(-w / a) - r * r * math.exp(-w / b)) / (1 - r * r)
 
 
 def _root(falling: Callable[[float], float], low: float, high: float) -> float:

@@ -53,6 +53,11 @@ def lookup(folder: str, attribute: str) -> Any:
     raise AttributeError(f"module {folder!r} has no attribute {attribute!r}")
 
 
+def directory(folder: str) -> list[str]:
+    """What `dir()` and tab completion show of a folder."""
+    return sorted(class_name(name) for name in names(folder))
+
+
 def _module(folder: str, name: str) -> str:
     if name not in names(folder):
         raise UnknownName(folder.rpartition(".")[2], name, names(folder))

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -85,7 +86,9 @@ BAD = {
     "an unknown option": (["demo", "--nonsense"], "--nonsense"),
     "an impossible size": (["attack", "median-walk", "--n", "10", "--controlled", "9"], "above the median"),
     "an unknown curator": (["attack", "median-walk", "--against", "me"], "me"),
-    "an impossible budget": (
+    "a missing word": (["list"], "Choose from"),
+    "an impossible budget": (["attack", "median-walk", "--epsilon", "-1"], "epsilon"),
+    "an impossible budget for the histogram": (
         ["attack", "median-walk", "--against", "noisy-histogram", "--epsilon", "0"],
         "epsilon",
     ),
@@ -111,8 +114,24 @@ def test_a_bug_of_ours_is_70_and_never_1(monkeypatch, capsys):
     assert "a bug of ours" in capsys.readouterr().err
 
 
-def test_a_closed_pipe_is_no_error():
-    command = f"{sys.executable} -m undeleted list mechanisms | head -n 1; exit ${{PIPESTATUS[0]}}"
+@pytest.mark.parametrize("unbuffered", ["", "-u"])
+def test_a_closed_pipe_is_no_error(unbuffered):
+    command = (
+        f"{sys.executable} {unbuffered} -m undeleted list mechanisms | head -n 1; exit ${{PIPESTATUS[0]}}"
+    )
     result = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert result.returncode == 0
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_told_and_no_bug():
+    with open("/dev/full", "w") as full:
+        result = subprocess.run([*MODULE, "demo"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert result.returncode == 2
+    assert result.stderr.startswith("undeleted: No space left on device.")
+
+
+def test_any_seed_is_a_seed(capsys):
+    assert run(["demo", "--seed", "-1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["simulated"]["identical"]

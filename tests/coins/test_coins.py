@@ -152,6 +152,17 @@ def test_only_secure_coins_may_publish(tosser):
         require_secure(tosser, "publishing")
 
 
+def test_any_seed_will_do():
+    assert seeded(-1).bits(20).tolist() != seeded(1).bits(20).tolist()
+    assert seeded(1.5).bits(20).tolist() == seeded("1.5").bits(20).tolist()
+
+
+def test_noise_that_would_not_fit_64_bits_is_refused():
+    for law in (DiscreteLaplace, DiscreteGaussian):
+        with pytest.raises(BadBudget, match="would not fit 64 bits"):
+            law(2.0**57)
+
+
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
 def test_scales_are_positive_and_finite(bad):
     with pytest.raises(BadBudget, match="positive and finite"):

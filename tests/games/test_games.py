@@ -9,7 +9,7 @@ from support.attackers import all_orders
 from undeleted.baselines import Retrain, XorPad, XorUndeleted
 from undeleted.baselines.retrain import median, total
 from undeleted.coins import ClampedGeometric, exact_law, seeded
-from undeleted.errors import NoRecords, NotStarted, RuleBroken
+from undeleted.errors import BadColumns, NoRecords, NotStarted, RuleBroken
 from undeleted.games import (
     Leakage,
     ReleaseOnce,
@@ -193,6 +193,11 @@ def test_similarity_notions_agree_where_they_must():
     assert approximate(1.0)(p, q) == pytest.approx(0.75)  # the mass on 2 is never excused
     assert approximate(5.0)(p, p) == 0
     assert distinguishers([])(p, q) == 0
+
+
+def test_in_a_game_every_point_is_a_person():
+    with pytest.raises(BadColumns, match="every point is a person"):
+        ReleaseOnce(SUM, Schema([X], id="id", excess="drop"))
 
 
 def test_a_mechanism_must_start_and_needs_somebody():

@@ -98,6 +98,26 @@ def test_nothing_moves_after_the_game():
         assert caught.value.rule == rules.OVER
 
 
+def test_an_attacker_cannot_rewrite_the_rules():
+    def cheat(world):
+        for name, value in (("k", 99), ("n", 99), ("controlled", {}), ("deleted", ())):
+            with pytest.raises(AttributeError):
+                setattr(world, name, value)
+        with pytest.raises(TypeError):
+            world.controlled[0] = 0
+        with pytest.raises(AttributeError):
+            world.controlled.clear()
+
+    dynamic(cheat)
+
+
+@pytest.mark.parametrize("index", [1.0, "1", None])
+def test_an_index_is_a_whole_number_in_every_world(index):
+    for move in (lambda w: w.corrupt(index), lambda w: [w.corrupt(1), w.delete(index)]):
+        with pytest.raises(RuleBroken):
+            dynamic(move)
+
+
 def test_deleting_nobody_shows_nothing_new():
     def idle(world):
         return world.delete() == world.look(), len(world.outputs)

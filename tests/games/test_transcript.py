@@ -65,6 +65,17 @@ def test_a_missing_file_is_named(tmp_path):
         Transcript.load(tmp_path / "nowhere.json")
 
 
+def test_not_a_number_is_equal_to_itself():
+    class Nan:
+        def start(self, data, coins):
+            return float("nan")
+
+        def delete(self, points):
+            return [float("nan")]
+
+    assert replay(record(Nan(), [1], [[1]], seeded(7)), Nan(), [1], seeded(7))
+
+
 @dataclass
 class Pair:
     a: int

@@ -7,7 +7,7 @@ equals the real one.  The last test shows that the same attackers do see a curat
 import importlib.util
 import inspect
 import pickle
-from itertools import permutations
+from itertools import permutations, product
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ from undeleted.games import ReleaseOnce, dynamic_game, ideal_game, simulate
 from undeleted.games.similarity import total_variation
 from undeleted.games.transcript import plain
 from undeleted.mechanisms._linear import Linear
-from undeleted.schema import Number, Schema
+from undeleted.schema import Category, Number, Schema
 
 HERE = Path(__file__).parent
 NAMES = registry.names("undeleted.mechanisms")
@@ -120,6 +120,28 @@ def test_a_mechanism_for_exact_worlds_claims_no_epsilon(world):
     if isinstance(world.mechanism, Linear):
         assert world.mechanism.events is None
     assert not hasattr(world.mechanism, "privacy")
+
+
+def test_no_record_moves_a_total_further_than_the_noise_is_made_for(world):
+    """By brute force over every record of the schema: each block moves in one cell, by its reach at most."""
+    if not isinstance(world.mechanism, Linear):
+        return
+    statistic, columns = world.mechanism.statistic, world.schema.columns
+    empty = Arrays(world.schema.table([])).total(statistic)
+    worst = np.zeros(len(statistic.blocks), dtype=np.int64)
+    for codes in product(*(range(column.cells) for column in columns)):
+        record = {c.name: _value(c, code) for c, code in zip(columns, codes, strict=True)}
+        moved = np.abs(Arrays(world.schema.table([record])).total(statistic) - empty)
+        for i, (start, block) in enumerate(zip(statistic.starts, statistic.blocks, strict=True)):
+            assert np.count_nonzero(moved[start : start + block.width]) <= 1
+            worst[i] = max(worst[i], moved[start : start + block.width].max())
+    assert worst.tolist() == list(statistic.reaches)
+
+
+def _value(column, code):
+    if isinstance(column, Number):
+        return float(column.min + code * column.step)
+    return column.values[code] if isinstance(column, Category) else bool(code)
 
 
 def test_outputs_can_be_written_down(world):

@@ -56,7 +56,7 @@ def test_counts_hold_as_often_as_they_say_and_at_most_two_points_more(width, del
     table, held, runs = people.table(values), 0, 1000
     for seed in range(runs):
         release = mechanism.forget(mechanism.release(Arrays(table), seeded(f"count {seed}")), gone)
-        held += exact in mechanism.count(release, slice(0, width))
+        held += exact in mechanism.count(release, v=(0, width - 1))
 
     assert stats.binomtest(held, runs, 0.95, alternative="less").pvalue > 1e-6
     assert stats.binomtest(held, runs, 0.97, alternative="greater").pvalue > 1e-6
@@ -69,5 +69,23 @@ def test_the_median_is_read_off_a_clamped_copy(coins):
     before = release.value.copy()
     assert mechanism.median(release) == 4
     assert np.array_equal(release.value, before)
-    with pytest.raises(BadQuestion, match="one column"):
+    with pytest.raises(BadQuestion, match="over one number"):
         NoisyHistogram((column, X), Budget(1.0)).median(release)
+    with pytest.raises(BadQuestion, match="over one number"):
+        NoisyHistogram(X, Budget(1.0)).median(release)
+
+
+def test_questions_are_asked_in_values(coins):
+    tens, grade = Number("v", min=20, max=120, step=10, off_grid="round"), Category("g", values=("a", "b"))
+    mechanism = NoisyHistogram((tens, grade), Budget(1e6))
+    people = Schema([tens, grade]).table([(23, "a"), (55, "b"), (99, "b")])
+    release = mechanism.release(Arrays(people), coins)
+
+    assert mechanism.count(release).value == 3
+    assert mechanism.count(release, v=(20, 60)).value == 2
+    assert mechanism.count(release, v=60).value == 1
+    assert mechanism.count(release, g="b", v=(70, 120)).value == 1
+    assert mechanism.count(release, g=("a", "b")).value == 3
+    for wrong in ({"height": 3}, {"v": (60, 20)}, {"g": "c"}):
+        with pytest.raises(BadQuestion):
+            mechanism.count(release, **wrong)

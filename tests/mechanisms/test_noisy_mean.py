@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from support.worlds import SmallWorld
-from undeleted.coins import ClampedGeometric, seeded
+from undeleted.coins import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, seeded
 from undeleted.engines.arrays import Arrays
 from undeleted.mechanisms import NoisyMean
 from undeleted.privacy import Budget, Zcdp
@@ -44,6 +44,16 @@ def test_the_interval_holds_at_least_as_often_as_it_says(noise, people, deleted)
 
     assert stats.binomtest(held, runs, 0.9, alternative="less").pvalue > ALARM
     assert stats.binomtest(int(0.82 * runs), runs, 0.9, alternative="less").pvalue < ALARM, "cannot see 82 %"
+
+
+@pytest.mark.parametrize(
+    "laws",
+    [(DiscreteLaplace(50.0), DiscreteGaussian(5.0)), (DiscreteGaussian(9.0), DiscreteLaplace(300.0))],
+    ids=str,
+)
+def test_two_kinds_of_noise_are_both_allowed_for(laws):
+    held, runs = coverage(laws, [100] * 900, [], 0.9)
+    assert stats.binomtest(held, runs, 0.9, alternative="less").pvalue > ALARM
 
 
 def test_with_enough_people_the_interval_is_short_and_not_wasteful():

@@ -123,6 +123,39 @@ def test_rows_of_one_person_multiply_the_cost():
     )
 
 
+@pytest.mark.parametrize("wrong", [{"shift": 0}, {"shift": -5}, {"rows": 0}, {"times": 0}], ids=str)
+def test_nothing_that_is_charged_can_give_budget_back(wrong):
+    with pytest.raises(BadBudget, match="at least 1"):
+        Event(DiscreteLaplace(1.0), **({"shift": 1} | wrong))
+
+
+@pytest.mark.parametrize(
+    ("event", "delta"),
+    [
+        (Event(DiscreteLaplace(1000.0), 1), 1e-3),
+        (Event(DiscreteGaussian(1e5), 1), 1e-5),
+        (Event(DiscreteGaussian(900.0), 100_000), 1e-5),
+        (Event(DiscreteLaplace(1e-3), 1), 1e-5),
+        (Event(DiscreteGaussian(30.0), 1, times=1000), 1e-14),
+    ],
+    ids=str,
+)
+def test_extreme_costs_are_numbers(event, delta):
+    assert 0 <= account([event], delta).epsilon < math.inf or event.rho > 1000
+
+
+def test_tiny_deltas_are_left_to_bounds_without_convolutions():
+    """Below 1e-10 the rounding of a convolution is no longer small beside δ; zCDP needs none."""
+    assert account([Event(DiscreteGaussian(30.0), 1, times=1000)], 1e-14).by != "pld"
+
+
+def test_gaussians_are_pooled_before_pure_costs_are_added():
+    gaussians = [Event(DiscreteGaussian(60.0), 1, rows=2)] * 4
+    laplace = Event(DiscreteLaplace(4.0), 1, rows=2)
+    alone = account(gaussians, 1e-6).epsilon
+    assert account([*gaussians, laplace], 1e-6).epsilon <= alone + 0.5 + 1e-12
+
+
 def test_budgets_compose_in_sequence_and_in_parallel():
     assert sequential(Budget(1.0), Budget(0.5, 1e-6)) == Budget(1.5, 1e-6)
     assert parallel(Budget(1.0), Budget(0.5, 1e-6)) == Budget(1.0, 1e-6)

@@ -74,16 +74,24 @@ def test_weights_are_positive(weights):
         calibrate([[1], [1]], Budget(1.0), weights=weights)
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf])
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, "a", None, True])
 def test_epsilon_is_positive_and_finite(epsilon):
     with pytest.raises(BadBudget, match="epsilon must be positive and finite"):
         Budget(epsilon)
 
 
-@pytest.mark.parametrize("delta", [-1e-9, 1, 2, math.nan])
+@pytest.mark.parametrize("delta", [-1e-9, 1, 2, math.nan, "a"])
 def test_delta_lies_below_one(delta):
     with pytest.raises(BadBudget, match=r"delta must be in \[0, 1\)"):
         Budget(1.0, delta)
+
+
+def test_calibration_needs_statistics_and_a_weight_for_each():
+    with pytest.raises(BadBudget, match="statistics must be at least 1"):
+        calibrate([], Budget(1.0, 1e-6))
+    with pytest.raises(BadBudget, match="one for each of the 2"):
+        calibrate([[1], [1]], Budget(1.0), weights=[1.0])
+    assert calibrate([[1]], Budget(200.0, 1e-6))[0][0].scale == pytest.approx(1 / 200, rel=0.01)
 
 
 def test_rho_rows_and_times_are_positive():

@@ -59,7 +59,16 @@ def test_values_off_the_grid_follow_their_rule():
         Number("x", min=0, max=10, step=5).encode([3])
 
 
-@pytest.mark.parametrize("gap", [None, math.nan, ""])
+class NAType:
+    """Like pandas' own nothing: it has no truth value."""
+
+    def __bool__(self):
+        raise TypeError("ambiguous")
+
+    __eq__ = __hash__ = None
+
+
+@pytest.mark.parametrize("gap", [None, math.nan, "", NAType()])
 def test_missing_values_follow_their_rule(gap):
     columns = [age(), Category("sex", values=("f",)), Boolean("sick"), Text("post")]
     for column in columns:
@@ -94,7 +103,7 @@ def test_no_message_tells_the_value(bad):
         ({"min": 0, "max": 10, "step": 3}, "does not divide"),
         ({"min": 0, "max": 10, "step": 0}, "does not divide"),
         ({"min": 0, "max": 10, "step": -1}, "does not divide"),
-        ({"min": 0, "max": 2**70}, "points"),
+        ({"min": 0, "max": 2**64}, "points"),
         ({"min": 0, "max": 1, "out_of_range": "guess"}, "not a rule"),
         ({"min": 0, "max": 1, "missing": "clamp"}, "not a rule"),
     ],
@@ -121,6 +130,7 @@ def test_categories_are_declared_and_unknown_ones_follow_their_rule():
     [
         {"values": ()},
         {"values": ("a", "a")},
+        {"values": "abc"},
         {"values": ("a",), "unknown": "other"},
         {"values": ("a",), "other": "a"},
         {"values": ("a",), "unknown": "other", "other": "b"},
@@ -140,6 +150,50 @@ def test_booleans_and_texts_are_checked():
         Text("post", max_length=3).texts(["four"])
     with pytest.raises(BadBounds, match="max_length"):
         Text("post", max_length=0)
+
+
+def test_categories_may_be_declared_as_numbers():
+    assert Category("code", values=(1, 2)).encode([2, "1"])[0].tolist() == [1, 0]
+
+
+def test_integers_among_gaps_stay_exact():
+    wide = Number("w", min=0, max=2**60, missing="drop")
+    codes, kept = wide.encode([2**53 + 1, None])
+    assert codes.tolist() == [2**53 + 1, 0]
+    assert kept.tolist() == [True, False]
+    with pytest.raises(RejectedValue, match="present"):
+        Number("w", min=0, max=2**60).encode([2**53 + 1, None])
+    assert Number("x", min=-1, max=1, out_of_range="clamp").encode([10**400, -(10**400)])[0].tolist() == [
+        2,
+        0,
+    ]
+
+
+def test_no_code_lies_beyond_the_grid():
+    """Floats near 2⁶⁰ are 256 apart; the code must stay inside the bounds that the noise is made for."""
+    far = Number(
+        "t", min=2**60 + 127, max=2**60 + 129, missing="drop", out_of_range="clamp", off_grid="round"
+    )
+    assert far.encode(np.array([2.0**60 + 256, math.nan]))[0].max() < far.cells
+
+
+def test_a_hair_beyond_a_bound_is_on_it():
+    assert Number("x", min=0, max="0.3", step="0.1").encode([0.1 + 0.2])[0].tolist() == [3]
+    assert Category("g", values=("0", "1")).encode(np.array([0.0, 1.0]))[0].tolist() == [0, 1]
+
+
+def test_grids_of_64_bits_are_exact():
+    unsigned = Number("u", min=0, max=2**64 - 1)
+    signed = Number("i", min=-(2**63), max=2**63 - 1)
+    assert unsigned.encode(np.array([0, 2**63, 2**64 - 1], dtype=np.uint64))[0].tolist() == [
+        0,
+        2**63,
+        2**64 - 1,
+    ]
+    assert signed.encode(np.array([-(2**63), -1, 2**63 - 1]))[0].tolist() == [0, 2**63 - 1, 2**64 - 1]
+    clamped = Number("u", min=0, max=2**64 - 1, out_of_range="clamp")
+    assert clamped.encode(np.array([-5, 7]))[0].tolist() == [0, 7]
+    assert clamped.encode([2.0**70])[0].tolist() == [2**64 - 2048], "the largest float below"
 
 
 def test_words_are_not_numbers():

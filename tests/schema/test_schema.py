@@ -39,8 +39,10 @@ def test_a_single_column_takes_bare_values_and_an_empty_table_is_a_table():
         ({"age": [41]}, "not in the data"),
         ({"age": [41], "sick": [True, False]}, "different lengths"),
         ({"age": [[41]], "sick": np.array([[True]])}, "one-dimensional|not numbers"),
-        ([{"age": 41}], "some rows lack one"),
-        ([41], "some rows lack one"),
+        ([{"age": 41}], "some rows do not have just these"),
+        ([41], "some rows do not have just these"),
+        ([(41, True, 0)], "some rows do not have just these"),
+        (None, "some rows do not have just these"),
     ],
 )
 def test_columns_that_are_not_there_are_named(data, problem):
@@ -53,8 +55,11 @@ def test_schemas_that_cannot_be_are_refused():
         Schema([AGE, AGE])
     with pytest.raises(BadColumns, match="twice"):
         Schema([AGE], id="age")
-    with pytest.raises(BadColumns, match="not at all"):
-        Schema([])
+    for nothing in ([], ["age"], "age"):
+        with pytest.raises(BadColumns, match="made of declared columns"):
+            Schema(nothing)
+    with pytest.raises(BadColumns, match=r"rows_per_person = 1\.5"):
+        Schema([AGE], id="id", rows_per_person=1.5)
     with pytest.raises(BadColumns, match="rows_per_person = 2"):
         Schema([AGE], rows_per_person=2)
     with pytest.raises(BadColumns, match="rows_per_person = 0"):
@@ -90,4 +95,21 @@ def test_overwritten_rows_hold_nothing():
     assert table.codes["age"].tolist() == [0, 17]
     assert table.texts["post"] == ["", "kept"]
     assert table.ids == ["", "b"]
-    assert table.complete(["age"]).tolist() == [False, True]
+    assert table.complete([AGE]).tolist() == [False, True]
+
+
+def test_a_column_with_other_bounds_is_not_the_schemas_column():
+    """Its sensitivity would be another, and the noise with it."""
+    table = PEOPLE.table([(41, True)])
+    with pytest.raises(BadColumns, match="declared otherwise in the schema"):
+        table.complete([Number("age", min=0, max=1)])
+    with pytest.raises(BadColumns, match="not in the schema"):
+        table.complete([Number("height", min=0, max=1)])
+
+
+def test_with_ids_rows_are_given_by_name():
+    """A tuple would not tell which of its fields is the id."""
+    people = Schema([AGE], id="id")
+    with pytest.raises(BadColumns, match="do not have just these"):
+        people.table([(41, "a")])
+    assert people.table([{"age": 41, "id": 7}]).ids == ["7"]

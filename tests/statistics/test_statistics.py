@@ -14,7 +14,7 @@ from undeleted import registry
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadColumns, BadQuestion, TooLarge
 from undeleted.schema import Boolean, Category, Number, Schema
-from undeleted.statistics import ClippedSum, Count, CrossProducts, Histogram, Moments
+from undeleted.statistics import ClippedSum, Count, CrossProducts, Histogram, Moments, Prefix, RangeTree
 
 X = Number("x", min=-2, max=3)
 HALVES = Number("h", min="0.5", max=2, step="0.5")
@@ -27,6 +27,8 @@ EXAMPLES = {
     "count": [Count(), Count((X,))],
     "clipped-sum": [ClippedSum(X), ClippedSum(HALVES), ClippedSum(FAR)],
     "moments": [Moments(X, 1), Moments(X, 3), Moments(FAR, 2), Moments(EVEN, 2), Moments(SICK, 2)],
+    "prefix": [Prefix(X, 2), Prefix(FAR, 1)],
+    "range-tree": [RangeTree(X, 2), RangeTree(EVEN, 4), RangeTree(GRADE, 2)],
     "histogram": [Histogram((X,)), Histogram((GRADE, SICK)), Histogram((SICK, FAR, GRADE))],
     "cross-products": [CrossProducts((X, FAR)), CrossProducts((X, SICK, EVEN)), CrossProducts((X,))],
 }
@@ -126,10 +128,10 @@ def test_large_sums_are_exact_or_refused():
     schema = Schema([wide])
     table = schema.table([2**40 - 1] * 70_000)
     assert int(Arrays(table).total(ClippedSum(wide))[0]) == (2**40 - 1) * 70_000
-    with pytest.raises(TooLarge, match="exceeds the limit"):
-        Arrays(table).total(Moments(wide, 2))
-    with pytest.raises(TooLarge, match="exceeds the limit"):
-        Moments(wide, 2).of(table)
+    for add in (Arrays(table).total, lambda statistic: statistic.of(table)):
+        with pytest.raises(TooLarge, match="may exceed the limit") as caught:
+            add(Moments(wide, 2))
+        assert caught.value.size is None, "it would tell how many people there are"
 
 
 def test_nonsense_is_refused():
@@ -137,6 +139,15 @@ def test_nonsense_is_refused():
         Moments(GRADE)
     with pytest.raises(BadColumns, match="categories cannot be added"):
         CrossProducts((X, GRADE))
+    for wrong in ("x", 3):
+        with pytest.raises(BadColumns, match="not a column with a grid"):
+            ClippedSum(wrong)
+    with pytest.raises(BadColumns, match="not a number"):
+        ClippedSum(SICK)
+    with pytest.raises(BadColumns, match="not a column with a grid"):
+        Histogram(("x",))
+    with pytest.raises(BadColumns, match="declared otherwise"):
+        Count((Number("x", min=0, max=1),)).of(Schema([X]).table([1]))
     with pytest.raises(BadQuestion, match="degree = 0"):
         Moments(X, 0)
     with pytest.raises(BadQuestion, match="needs a column"):

@@ -11,3 +11,7 @@ from undeleted import registry
 
 def __getattr__(name: str) -> Any:
     return registry.lookup(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return registry.directory(__name__)

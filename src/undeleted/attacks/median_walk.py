@@ -55,8 +55,9 @@ def run(
     """Stage the walk on generated people and count the undeleted values that it exposes."""
     if n < 1 or n > DOMAIN:
         raise BadQuestion(f"n = {n} people cannot be generated.", f"Choose n from 1 to {DOMAIN:,}.")
+    Budget(epsilon)  # refused here whoever is attacked
     if not 0 <= controlled <= n // 2:
-        remedy = f"Choose at most n // 2 = {n // 2}."
+        remedy = f"Choose from 0 to n // 2 = {n // 2}."
         raise BadQuestion(f"{controlled} of {n} points cannot all lie above the median.", remedy)
     people, curator, read = stage(n, against, epsilon, seed)
     own = range(n - controlled, n)
@@ -91,8 +92,4 @@ def stage(
         return people, ReleaseOnce(FrozenMedian(exact), Schema([exact])), lambda output: output.median
     binned = Number("value", min=0, max=DOMAIN, step=DOMAIN // BINS, off_grid="round")
     histogram = NoisyHistogram((binned,), Budget(epsilon))
-    return (
-        people,
-        ReleaseOnce(histogram, Schema([binned])),
-        lambda output: int(binned.decode(histogram.median(output))),
-    )
+    return people, ReleaseOnce(histogram, Schema([binned])), lambda output: int(histogram.median(output))

@@ -36,15 +36,18 @@ def run(arguments: list[str]) -> int:
     except UndeletedError as error:
         return _complain(error.what, error.remedy)
     except TyperException as error:
-        words = [w for w in arguments[:2] if not w.startswith("-")]
-        command = " ".join(["undeleted", *words[: 2 if words[:1] == ["attack"] else 1]])
-        what = error.format_message().splitlines()[0].replace("Value error, ", "").rstrip(".")
-        return _complain(f"{what[:1].lower()}{what[1:]}.", f"`{command} --help` shows an example.")
+        known = [w for w in arguments[:2] if w in ("demo", "list", "attack", "median-walk")]
+        what = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
+        help_of = " ".join(["undeleted", *known, "--help"])
+        return _complain(f"{what[:1].lower()}{what[1:]}.", f"`{help_of}` shows an example.")
     except (Abort, KeyboardInterrupt):
         return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (BrokenPipeError, SystemExit):  # the reader has gone; typer turns that into an exit
+        _give_up_stdout()
         return 0
+    except OSError as error:
+        _give_up_stdout()
+        return _complain(f"{error.strerror or error}.", "See to that and run it again.")
     except Exception:
         import traceback
 
@@ -56,3 +59,8 @@ def run(arguments: list[str]) -> int:
 def _complain(what: str, remedy: str) -> int:
     print(f"undeleted: {what}\n{remedy}", file=sys.stderr)
     return 2
+
+
+def _give_up_stdout() -> None:
+    """Whatever is still buffered can go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -25,7 +25,7 @@ def demo(
         tell(retrained, released, beside)
 
 
-def real_beside_simulated(seed: int, deletions: int = 8) -> dict[str, Any]:
+def real_beside_simulated(seed: int) -> dict[str, Any]:
     """A real transcript of a noisy histogram, and the generic simulator's, from the same first release."""
     from undeleted.attacks.median_walk import BINS, DOMAIN, stage
     from undeleted.coins import seeded
@@ -33,18 +33,17 @@ def real_beside_simulated(seed: int, deletions: int = 8) -> dict[str, Any]:
 
     people, curator, _ = stage(PEOPLE, "noisy-histogram", 1.0, seed)
     histogram, schema = curator.mechanism, curator.schema  # type: ignore[attr-defined]
-    own = range(PEOPLE - deletions, PEOPLE)
-    upper = slice(BINS // 2, None)
+    own = range(PEOPLE - OWN, PEOPLE)
 
     def attacker(world: Any) -> Any:
         world.corrupt(*own)
         outputs = [world.look(), *(world.delete(i) for i in own)]
-        return [histogram.count(z, upper) for z in outputs], [z.value for z in outputs]
+        return [histogram.count(z, value=(DOMAIN // 2, DOMAIN)) for z in outputs], [z.value for z in outputs]
 
-    _, (real, real_cells) = dynamic_game(curator, attacker, people, deletions, seeded(seed))
+    _, (real, real_cells) = dynamic_game(curator, attacker, people, OWN, seeded(seed))
     simulator = simulate(histogram, schema, attacker)
-    _, (ideal, ideal_cells) = ideal_game(curator, simulator, people, deletions, seeded(seed))
-    edge = schema.columns[0].decode(BINS // 2 - 0.5)
+    _, (ideal, ideal_cells) = ideal_game(curator, simulator, people, OWN, seeded(seed))
+    edge = schema.columns[0].decode(BINS // 2 - 0.5)  # values are rounded to the nearest bin
     value, low, high, confidence, _ = real[-1]
     return {
         "domain": DOMAIN,
@@ -53,7 +52,7 @@ def real_beside_simulated(seed: int, deletions: int = 8) -> dict[str, Any]:
         "numbers_compared": sum(len(cells) for cells in real_cells),
         "identical": (real, real_cells) == (ideal, ideal_cells),
         "estimate": {"value": value, "low": low, "high": high, "confidence": confidence},
-        "exact": sum(v >= edge for v in people[: PEOPLE - deletions]),
+        "exact": sum(v >= edge for v in people[: PEOPLE - OWN]),
     }
 
 
@@ -65,8 +64,9 @@ def tell(retrained: dict[str, Any], released: dict[str, Any], beside: dict[str, 
     e = beside["estimate"]
     held = f"[{e['low']:.0f}, {e['high']:.0f}] at {e['confidence']:.0%}; exactly {beside['exact']}"
     exposed = f"{retrained['exposed']} people who stayed, each to the last digit"
-    counts = [" ".join(f"{int(count):>5}" for count in beside[who]) for who in ("real", "simulated")]
-    steps = " ".join(f"{i:>5}" for i in range(len(beside["real"])))
+    shown = [0, 1, 2, 3, 4, 16, 32, 63, 64]
+    counts = [" ".join(f"{int(beside[who][i]):>5}" for i in shown) for who in ("real", "simulated")]
+    steps = " ".join(f"{i:>5}" for i in shown)
     verdict = "[green]identical[/green]" if beside["identical"] else "[red]DIFFERENT[/red]"
     out.print(f"""
 [bold]{retrained["n"]:,} people, each with a private number below {beside["domain"]:,}.[/bold]

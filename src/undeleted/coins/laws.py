@@ -17,6 +17,8 @@ from typing import TypeAlias
 
 from undeleted.errors import BadBudget
 
+WIDEST = 2.0**56  # noise beyond 2⁶² then has probability e^-64
+
 
 @dataclass(frozen=True)
 class DiscreteLaplace:
@@ -47,8 +49,9 @@ class ClampedGeometric:
     high: int
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.ratio, Fraction) and 0 < self.ratio < 1):
-            raise BadBudget("ratio", float(self.ratio), "a Fraction strictly between 0 and 1")
+        least = Fraction(1, 10**9)
+        if not (isinstance(self.ratio, Fraction) and least <= self.ratio <= 1 - least):
+            raise BadBudget("ratio", self.ratio, "a Fraction strictly between 0 and 1, by 1e-9 at least")
         if self.low > self.high:
             raise BadBudget("low", self.low, f"at most high = {self.high}")
 
@@ -73,3 +76,7 @@ Law: TypeAlias = DiscreteLaplace | DiscreteGaussian | ClampedGeometric | NoNoise
 def _positive(name: str, value: float) -> None:
     if not (math.isfinite(value) and value > 0):
         raise BadBudget(name, value, "positive and finite")
+    if value > WIDEST:
+        raise BadBudget(
+            name, value, "at most 2⁵⁶, or the noise would not fit 64 bits: spend more ε or narrow the bounds"
+        )

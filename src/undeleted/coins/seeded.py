@@ -15,7 +15,8 @@ class Seeded:
     kind = "seeded"
 
     def __init__(self, seed: int | str) -> None:
-        words = [seed] if isinstance(seed, int) else list(hashlib.sha256(seed.encode()).digest())
+        number = isinstance(seed, int) and seed >= 0
+        words = [int(seed)] if number else list(hashlib.sha256(str(seed).encode()).digest())
         self._generator = np.random.default_rng(words)
 
     def bits(self, size: int) -> IntArray:
@@ -46,6 +47,8 @@ class Seeded:
 
     def _gaussian(self, sigma: float, size: int) -> IntArray:
         """Rejection from a discrete Laplace of scale ⌊σ⌋ + 1 (Canonne, Kamath, Steinke 2020, Algorithm 3)."""
+        if sigma < 0.02:  # P(η ≠ 0) < e^-1000
+            return np.zeros(size, dtype=np.int64)
         t = math.floor(sigma) + 1
         accepted = np.empty(0, dtype=np.int64)
         while accepted.size < size:

@@ -22,6 +22,9 @@ class Totals(Protocol):
     def total(self, statistic: Statistic) -> IntArray:
         """The exact sum of the statistic over all records."""
 
+    def total_at(self, statistic: Statistic, cells: IntArray) -> IntArray:
+        """The exact sum at some cells of a statistic of one block, which may be too wide to hold."""
+
     def posts(self, column: Text) -> tuple[str, ...]:
         """All texts of a column, sorted: for the bulletin board."""
 
@@ -31,3 +34,7 @@ class Totals(Protocol):
 
 def __getattr__(name: str) -> Any:
     return registry.lookup(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return registry.directory(__name__)

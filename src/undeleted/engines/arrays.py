@@ -41,19 +41,34 @@ class Arrays:
                 total[start : start + block.width] += _add_up(cell, value, block.width, rows)
         return total
 
+    def total_at(self, statistic: Statistic, cells: IntArray) -> IntArray:
+        """One block whose records add 1 each: sort their cells, and count by bisection."""
+        [(cell, value)] = statistic.terms(self._codes(statistic))
+        if np.ndim(value) != 0:
+            raise TypeError("total_at takes statistics that add a constant")
+        found = np.sort(cell)
+        cells = cells.astype(found.dtype)  # mixed signs would be compared as floating point
+        first = np.searchsorted(found, cells, side="left")
+        return np.asarray((np.searchsorted(found, cells, side="right") - first) * value, dtype=np.int64)
+
+    def _codes(self, statistic: Statistic) -> dict[str, Any]:
+        complete = self.table.complete(statistic.columns)
+        return {name: self.table.codes[name][complete] for name in statistic.names}
+
     def posts(self, column: Text) -> tuple[str, ...]:
-        texts = self.table.texts[column.name]
-        return tuple(sorted(texts[i] for i in np.flatnonzero(self.table.kept[column.name])))
+        rows = np.flatnonzero(self.table.complete([column]))
+        return tuple(sorted(self.table.texts[column.name][i] for i in rows))
 
     def lower_median(self, column: GridColumn) -> int:
-        codes = self.table.codes[column.name][self.table.kept[column.name]]
+        kept = self.table.complete([column])
+        codes = self.table.codes[column.name][kept]
         if codes.size == 0:
             raise NoRecords(f"the median of {column.name!r}")
         rank = (codes.size + 1) // 2 - 1
         return int(np.partition(codes, rank)[rank])
 
     def _blocks(self, statistic: Statistic) -> Iterator[tuple[dict[str, Any], int]]:
-        complete = self.table.complete(statistic.names)
+        complete = self.table.complete(statistic.columns)
         for start in range(0, self.table.rows, _ROWS):
             keep = complete[start : start + _ROWS]
             code = {name: self.table.codes[name][start : start + _ROWS][keep] for name in statistic.names}

@@ -82,7 +82,7 @@ def ideal_game(
 
 def _play(world: World, player: Callable[[World], Any]) -> Outcome:
     said = player(world)
-    world.over = True
+    world.end()
     return tuple(sorted(world.controlled)), plain(world.view() if said is None else said)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from undeleted.coins import Coins
 from undeleted.engines.arrays import Arrays
-from undeleted.errors import NoRecords, NotStarted
+from undeleted.errors import BadColumns, NoRecords, NotStarted
 from undeleted.games.algorithm import Point
 from undeleted.mechanisms import Mechanism
 from undeleted.schema import Schema
@@ -27,6 +27,9 @@ class ReleaseOnce:
     """
 
     def __init__(self, mechanism: Mechanism[Any, Any], schema: Schema) -> None:
+        if schema.id is not None:
+            remedy = "Leave the id out of the schema; a curator is for people with several rows."
+            raise BadColumns([schema.id], "in a game every point is a person.", remedy)
         self.mechanism, self.schema = mechanism, schema
         self._release: Any = None
 

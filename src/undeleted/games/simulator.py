@@ -34,11 +34,12 @@ class SimulatedWorld(World):
     def __init__(self, ideal: World, forget: Callable[[Any, Sequence[Point]], Any]) -> None:
         super().__init__(ideal.n, ideal.k, ideal.side, ideal.look())
         self._ideal, self._forget = ideal, forget
-        self.controlled = dict(ideal.controlled)
+        self._controlled = dict(ideal.controlled)
 
     def _reveal(self, index: int) -> Point:
         return self._ideal.corrupt(index)[index]
 
     def _answer(self, indices: Sequence[int]) -> Any:
+        answer = self._forget(self.look(), [self._controlled[i] for i in indices])
         self._ideal.delete(*indices)
-        return self._forget(self.look(), [self.controlled[i] for i in indices])
+        return answer

@@ -35,7 +35,7 @@ def play_static(world: "StaticWorld", attacker: Callable[[World], Any]) -> View:
     left = len(world.controlled) - len(world.deleted)
     if left:
         raise RuleBroken(ALL, f"the attacker stopped with {left} points left")
-    world.over = True
+    world.end()
     return world.view()
 
 
@@ -45,7 +45,7 @@ class StaticWorld(World):
     def __init__(self, inside: World, controlled: Sequence[int]) -> None:
         super().__init__(inside.n, len(controlled), inside.side, inside.look())
         self._inside = inside
-        self.controlled = inside.corrupt(*controlled)
+        self._controlled = inside.corrupt(*controlled)
 
     def corrupt(self, *indices: int) -> dict[int, Point]:
         raise RuleBroken(FIXED, f"indices {indices} were corrupted")
@@ -55,7 +55,7 @@ class StaticWorld(World):
         return super().delete(*indices)
 
     def _reveal(self, index: int) -> Point:
-        return self.controlled[index]
+        return self._controlled[index]
 
     def _answer(self, indices: Sequence[int]) -> Any:
         return self._inside.delete(*indices)

@@ -4,6 +4,7 @@ The file is JSON with a format version.  `replay` runs the algorithm again with 
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
@@ -82,6 +83,8 @@ def replay(transcript: Transcript, algorithm: Algorithm, data: Sequence[Point], 
 def plain(output: Any) -> Any:
     """An output as nested tuples of numbers, texts and None: hashable, comparable, and fit for JSON."""
     match output:
+        case float() if math.isnan(output):
+            return "nan"  # equal to itself, unlike the number
         case None | bool() | int() | float() | str():
             return output
         case np.generic():

@@ -6,8 +6,9 @@ game as it was.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from undeleted.errors import RuleBroken
@@ -38,44 +39,75 @@ class World(ABC):
     """The attacker's side of a game.  `n` and `k` are public; `side` is what it knew beforehand."""
 
     def __init__(self, n: int, k: int, side: Any, first: Any) -> None:
-        self.n, self.k, self.side = n, k, side
-        self.controlled: dict[int, Point] = {}
-        self.deleted: list[tuple[int, ...]] = []
-        self.outputs: list[Any] = [first]
-        self.over = False
+        self._n, self._k, self._side = n, k, side
+        self._controlled: dict[int, Point] = {}
+        self._deleted: list[tuple[int, ...]] = []
+        self._outputs: list[Any] = [first]
         self._gone: set[int] = set()
+        self._over = False
+
+    @property
+    def n(self) -> int:
+        return self._n
+
+    @property
+    def k(self) -> int:
+        return self._k
+
+    @property
+    def side(self) -> Any:
+        return self._side
+
+    @property
+    def controlled(self) -> Mapping[int, Point]:
+        """The corrupted points and their values; to be looked at only."""
+        return MappingProxyType(self._controlled)
+
+    @property
+    def deleted(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(self._deleted)
+
+    @property
+    def outputs(self) -> tuple[Any, ...]:
+        return tuple(self._outputs)
+
+    def end(self) -> None:
+        """The game is over; nothing moves any more."""
+        self._over = True
 
     def look(self) -> Any:
         """The latest output."""
-        return self.outputs[-1]
+        return self._outputs[-1]
 
     def corrupt(self, *indices: int) -> dict[int, Point]:
         """Take control of points and learn them."""
-        self._refuse_if(self.over, OVER, "a corruption")
+        self._refuse_if(self._over, OVER, "a corruption")
         for i in indices:
+            self._refuse_if(not isinstance(i, int), IN_RANGE, f"{i!r} was corrupted")
             self._refuse_if(not 0 <= i < self.n, IN_RANGE, f"index {i} was corrupted (n = {self.n})")
-        wanted = set(self.controlled) | set(indices)
+        wanted = set(self._controlled) | set(indices)
         self._refuse_if(
             len(wanted) > self.k, AT_MOST_K, f"{len(wanted)} points were corrupted (k = {self.k})"
         )
         learned = {i: self._reveal(i) for i in indices}
-        self.controlled.update(learned)
+        self._controlled.update(learned)
         return learned
 
     def delete(self, *indices: int) -> Any:
         """Delete controlled points and see the next output; no points, no output."""
-        self._refuse_if(self.over, OVER, "a deletion")
+        self._refuse_if(self._over, OVER, "a deletion")
         named: set[int] = set()
         for i in indices:
-            self._refuse_if(i not in self.controlled, CONTROLLED, f"index {i} was to be deleted")
+            self._refuse_if(not isinstance(i, int), IN_RANGE, f"{i!r} was to be deleted")
+            self._refuse_if(i not in self._controlled, CONTROLLED, f"index {i} was to be deleted")
             self._refuse_if(i in self._gone or i in named, ONCE, f"index {i} was to be deleted again")
             named.add(i)
         if not indices:
             return self.look()
         output = self._answer(indices)
         self._gone |= named
-        self.deleted.append(tuple(indices))
-        self.outputs.append(output)
+        self._deleted.append(tuple(indices))
+        self._outputs.append(output)
         return output
 
     def view(self) -> View:
@@ -83,8 +115,8 @@ class World(ABC):
         return View(
             tuple(sorted(self.controlled.items())),
             plain(self.side),
-            tuple(self.deleted),
-            tuple(plain(z) for z in self.outputs),
+            self.deleted,
+            tuple(plain(z) for z in self._outputs),
         )
 
     @abstractmethod
@@ -130,4 +162,4 @@ class IdealWorld(World):
 
     def look(self) -> Any:
         """The first output, the only one there is."""
-        return self.outputs[0]
+        return self._outputs[0]

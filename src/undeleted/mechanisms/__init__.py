@@ -31,3 +31,7 @@ class Mechanism(Protocol[R, C]):
 
 def __getattr__(name: str) -> Any:
     return registry.lookup(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return registry.directory(__name__)

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from undeleted.arrays import IntArray
-from undeleted.coins import Coins, DiscreteGaussian, DiscreteLaplace, Law
+from undeleted.coins import ClampedGeometric, Coins, DiscreteGaussian, DiscreteLaplace, Law, NoNoise
 from undeleted.engines import Totals
 from undeleted.errors import BadBudget
 from undeleted.intervals import Estimate, estimate
@@ -58,9 +58,13 @@ class Linear(ABC):
     def laws(self) -> tuple[Law, ...]:
         """The noise of every block."""
         if isinstance(self.noise, tuple):
+            if len(self.noise) != len(self.statistic.blocks):
+                raise BadBudget("noise", self.noise, f"a law for each of {len(self.statistic.blocks)} blocks")
             return self.noise
         if isinstance(self.noise, Budget | Zcdp):
             return calibrate([self.statistic.reaches], self.noise, rows=self.rows_per_person)[0]
+        if not isinstance(self.noise, DiscreteLaplace | DiscreteGaussian | ClampedGeometric | NoNoise):
+            raise BadBudget("noise", self.noise, "a Budget, a Zcdp or a noise law")
         return (self.noise,) * len(self.statistic.blocks)
 
     @cached_property
@@ -85,9 +89,13 @@ class Linear(ABC):
         return self.statistic.of(deleted)
 
     def forget(self, release: Cells, contribution: Contribution) -> Cells:
-        value = release.value.copy()
-        value[contribution.cells] -= contribution.values
-        return Cells(value)
+        after = Cells(release.value.copy())
+        self.forget_in_place(after, contribution)
+        return after
+
+    def forget_in_place(self, release: Cells, contribution: Contribution) -> None:
+        """The same for whoever owns the release: costs the contribution's own cells, whatever the size."""
+        release.value[contribution.cells] -= contribution.values
 
     def cell(self, release: Cells, block: int, confidence: float, unit: float = 1.0) -> Estimate:
         """An estimate from the first cell of a block."""

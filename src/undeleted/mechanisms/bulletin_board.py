@@ -35,8 +35,8 @@ class BulletinBoard:
         return totals.posts(self.column)
 
     def contribution(self, deleted: Table) -> tuple[str, ...]:
-        texts, kept = deleted.texts[self.column.name], deleted.kept[self.column.name]
-        return tuple(sorted(texts[i] for i in np.flatnonzero(kept)))
+        rows = np.flatnonzero(deleted.complete([self.column]))
+        return tuple(sorted(deleted.texts[self.column.name][i] for i in rows))
 
     def forget(self, release: tuple[str, ...], contribution: tuple[str, ...]) -> tuple[str, ...]:
         left, gone = Counter(release), Counter(contribution)

@@ -47,7 +47,7 @@ class FrozenMedian:
         return Frozen(totals.lower_median(self.column))
 
     def contribution(self, deleted: Table) -> int:
-        return int(deleted.kept[self.column.name].sum())
+        return int(deleted.complete([self.column]).sum())
 
     def forget(self, release: Frozen, contribution: int) -> Frozen:
         return Frozen(release.median, release.deletions + contribution)

@@ -7,6 +7,7 @@ Sums of cells are linear and carry exact intervals; medians are read off a clamp
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,8 @@ from undeleted.arrays import IntArray
 from undeleted.errors import BadQuestion
 from undeleted.intervals import Estimate, estimate
 from undeleted.mechanisms._linear import Cells, Linear, Noise
-from undeleted.schema import GridColumn
+from undeleted.schema import Boolean, Category, GridColumn, Number
+from undeleted.statistics._centred import as_columns
 from undeleted.statistics.histogram import Histogram
 
 
@@ -38,6 +40,9 @@ class NoisyHistogram(Linear):
     noise: Noise
     rows_per_person: int = 1
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "over", as_columns(self.over))
+
     @property
     def statistic(self) -> Histogram:
         return Histogram(self.over)
@@ -46,14 +51,48 @@ class NoisyHistogram(Linear):
         """The noisy counts, one axis per column; they may be negative."""
         return release.value.reshape(self.statistic.shape)
 
-    def count(self, release: Cells, *where: slice | int, confidence: float = 0.95) -> Estimate:
-        """How many records lie in a box of cells, e.g. `count(release, slice(18, 65))`."""
-        box = np.atleast_1d(self.counts(release)[where])
+    def count(self, release: Cells, confidence: float = 0.95, **where: Any) -> Estimate:
+        """How many records fit: `count(release, age=(18, 65), sex="f")`.
+
+        A number takes a value or a (low, high) pair, both ends included; a category a value or several; a
+        column that is not named is not asked about.
+        """
+        unknown = set(where) - {column.name for column in self.over}
+        if unknown:
+            known = ", ".join(column.name for column in self.over)
+            raise BadQuestion(f"the histogram has no {', '.join(sorted(unknown))}.", f"Its columns: {known}.")
+        chosen = [_cells(column, where.get(column.name)) for column in self.over]
+        box = self.counts(release)[np.ix_(*chosen)]
         return estimate(int(box.sum()), self.laws[0], confidence=confidence, draws=box.size)
 
-    def median(self, release: Cells) -> int:
-        """The cell of the (lower) median of a single column, from counts clamped at zero on a copy."""
-        if len(self.over) != 1:
-            raise BadQuestion("a median needs a histogram over one column.", "Publish one for this column.")
+    def median(self, release: Cells) -> float:
+        """The (lower) median of a single number, from counts clamped at zero on a copy."""
+        [column] = self.over if len(self.over) == 1 else [None]
+        if not isinstance(column, Number):
+            raise BadQuestion("a median needs a histogram over one number.", "Publish one for this column.")
         below = np.cumsum(np.maximum(release.value, 0))
-        return int(np.searchsorted(below, max(1, (int(below[-1]) + 1) // 2)).clip(0, below.size - 1))
+        cell = np.searchsorted(below, max(1, (int(below[-1]) + 1) // 2)).clip(0, below.size - 1)
+        return column.decode(int(cell))
+
+
+def _cells(column: GridColumn, wanted: Any) -> list[int]:
+    """The cells of a column that a question names; all, if it names none."""
+    if wanted is None:
+        return list(range(column.cells))
+    match column:
+        case Number():
+            low, high = wanted if isinstance(wanted, tuple) else (wanted, wanted)
+            if not low <= high:
+                raise BadQuestion(
+                    f"the range ({low}, {high}) of {column.name!r} is inverted.", "Lower end first."
+                )
+            return [c for c in range(column.cells) if low <= column.decode(c) <= high]
+        case Boolean():
+            return [int(bool(wanted))]
+        case Category():
+            names = wanted if isinstance(wanted, tuple | list | set) else (wanted,)
+            unknown = [str(name) for name in names if str(name) not in column.values]
+            if unknown:
+                problem = f"{column.name!r} has no category {', '.join(unknown)}."
+                raise BadQuestion(problem, f"The declared ones: {', '.join(column.values)}.")
+            return sorted(column.values.index(str(name)) for name in names)

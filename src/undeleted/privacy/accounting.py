@@ -26,6 +26,7 @@ from undeleted.privacy.budget import Budget, Privacy, Zcdp
 SMOOTH_SIGMA = 1000.0
 _BEND, _TAIL = 17.0, 1e-30
 _LARGE_SHIFT = 100_000
+_LEAST_DELTA = 1e-10  # below this the rounding of the convolutions is no longer small beside δ
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,11 @@ class Event:
     shift: int
     rows: int = 1
     times: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("shift", "rows", "times"):
+            if getattr(self, name) < 1:
+                raise BadBudget(name, getattr(self, name), "at least 1")
 
     @property
     def reach(self) -> int:
@@ -73,7 +79,8 @@ def account(events: Sequence[Event], delta: float) -> Spend:
     spends = [Spend(_basic(events, delta), delta, "basic")]
     if delta > 0 and events:
         spends.append(Spend(_zcdp(events, delta), delta, "zcdp"))
-        if all(event.rows == 1 for event in events):
+        useful = 0 < spends[-1].epsilon < math.inf and delta >= _LEAST_DELTA
+        if useful and all(event.rows == 1 for event in events):
             spends.append(Spend(_pld(events, delta), delta, "pld"))
     return min(spends, key=lambda spend: spend.epsilon)
 
@@ -95,19 +102,22 @@ def parallel(*costs: Privacy) -> Privacy:
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """(ε, δ) from ρ, by OpenDP."""
-    profile = _zcdp_converter().map(math.sqrt(2 * rho) * (1 + 1e-12))
-    return float(profile.epsilon(delta))
+    """(ε, δ) from ρ, by OpenDP; infinite where that overflows."""
+    from opendp.mod import OpenDPException
+
+    try:
+        return float(_zcdp_converter().map(math.sqrt(2 * rho) * (1 + 1e-12)).epsilon(delta))
+    except OpenDPException:
+        return math.inf
 
 
 def _basic(events: Sequence[Event], delta: float) -> float:
-    gaussians = [e for e in events if isinstance(e.law, DiscreteGaussian)]
-    if gaussians and delta == 0:
-        return math.inf
+    """Pure costs add up, and come on top of what all Gaussians cost together."""
     pure = math.fsum(e.times * e.epsilon for e in events if isinstance(e.law, DiscreteLaplace))
-    share = delta / max(1, sum(e.times for e in gaussians))
-    counted = Counter(gaussians)
-    return pure + math.fsum(c * e.times * zcdp_epsilon(e.rho, share) for e, c in counted.items())
+    gaussians = [e for e in events if isinstance(e.law, DiscreteGaussian)]
+    if not gaussians:
+        return pure
+    return pure + _zcdp(gaussians, delta) if delta > 0 else math.inf
 
 
 def _zcdp(events: Sequence[Event], delta: float) -> float:
@@ -122,6 +132,8 @@ def _pld(events: Sequence[Event], delta: float) -> float:
     tails = sum(e.times for e in wide) * _TAIL
     if delta <= 2 * tails or any(e.rho > 32 for e in wide):
         return math.inf
+    if any(e.rho > 1000 for e in events if e not in wide):
+        return math.inf  # no privacy worth a convolution
     narrow = Counter(e for e in events if e not in wide)
     parts = [_distribution(e.law, e.shift, resolution).self_compose(e.times * c) for e, c in narrow.items()]
     if wide:

@@ -23,9 +23,9 @@ class Budget:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.epsilon) and self.epsilon > 0):
+        if not (_is_number(self.epsilon) and math.isfinite(self.epsilon) and self.epsilon > 0):
             raise BadBudget("epsilon", self.epsilon, "positive and finite")
-        if not 0 <= self.delta < 1:
+        if not (_is_number(self.delta) and 0 <= self.delta < 1):
             raise BadBudget("delta", self.delta, "in [0, 1)")
 
     def __str__(self) -> str:
@@ -40,7 +40,7 @@ class Zcdp:
     rho: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.rho) and self.rho > 0):
+        if not (_is_number(self.rho) and math.isfinite(self.rho) and self.rho > 0):
             raise BadBudget("rho", self.rho, "positive and finite")
 
     def __str__(self) -> str:
@@ -48,3 +48,7 @@ class Zcdp:
 
 
 Privacy: TypeAlias = Budget | Zcdp
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

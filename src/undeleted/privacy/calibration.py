@@ -41,9 +41,11 @@ def calibrate(
     times: int = 1,
 ) -> list[Noise]:
     """The noise of several statistics, each published `times` times, that cost no more than the budget."""
-    for name, value in (("rows", rows), ("times", times)):
+    for name, value in (("rows", rows), ("times", times), ("statistics", len(statistics))):
         if value < 1:
             raise BadBudget(name, value, "at least 1")
+    if weights is not None and len(weights) != len(statistics):
+        raise BadBudget("weights", list(weights), f"one for each of the {len(statistics)} statistics")
     shares = [share / times for share in _shares(weights if weights is not None else [1.0] * len(statistics))]
     if isinstance(budget, Zcdp):
         return _gaussians(statistics, shares, budget.rho, rows)

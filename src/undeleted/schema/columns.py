@@ -73,9 +73,9 @@ class Number:
                 f"step = {self.step} does not divide max − min = {self.max - self.min}.",
                 "Choose a positive step that divides the range into whole cells.",
             )
-        if self.cells > 2**62:
+        if self.cells > 2**64:
             raise BadBounds(
-                self.name, f"the grid has {self.cells} points.", "Choose a step with at most 2⁶² points."
+                self.name, f"the grid has {self.cells} points.", "Choose a step with at most 2⁶⁴ points."
             )
         _check_rule(self.name, "out_of_range", self.out_of_range, ("error", "clamp", "drop"))
         _check_rule(self.name, "off_grid", self.off_grid, ("error", "round", "drop"))
@@ -112,15 +112,29 @@ class Number:
 
     def encode(self, values: Any) -> Codes:
         array = np.asarray(values)
-        if array.dtype.kind in "iu" and self.min.denominator == self.step.denominator == 1:
+        whole = self.min.denominator == self.step.denominator == 1 and self.max - self.min < 2**64
+        if array.dtype.kind in "iu" and whole:
             return self._encode_integers(array)
+        if array.dtype == object and whole:
+            there = np.array([not _is_missing(v) for v in array], dtype=bool)
+            present = np.asarray([v for v, t in zip(array, there, strict=True) if t])
+            if present.dtype.kind in "iu":  # integers among gaps stay exact
+                return self._encode_present(present, there)
         return self._encode_floats(_as_floats(self.name, array))
+
+    def _encode_present(self, present: Any, there: BoolArray) -> Codes:
+        kept = self._apply("missing", ~there, "values must be present")
+        some, some_kept = self._encode_integers(present)
+        codes = np.zeros(there.size, dtype=some.dtype)
+        codes[there] = some
+        kept[there] &= some_kept
+        return codes, kept
 
     def _encode_integers(self, array: Any) -> Codes:
         low, high, step = int(self.min), int(self.max), int(self.step)
         inside = (array >= low) & (array <= high)
         kept = self._apply("out_of_range", ~inside, f"values must lie in [{self.min}, {self.max}]")
-        shifted = np.clip(array, low, high).astype(np.int64) - low
+        shifted = _distance(array, low, high)
         on_grid = (shifted % step == 0) | ~inside
         kept &= self._apply("off_grid", ~on_grid, f"values must be min plus a multiple of step = {self.step}")
         return np.where(kept, (shifted + step // 2) // step, 0), kept
@@ -129,13 +143,13 @@ class Number:
         low, high, step = float(self.min), float(self.max), float(self.step)
         present = ~np.isnan(array)
         kept = self._apply("missing", ~present, "values must be present")
-        inside = (array >= low) & (array <= high)
+        inside = (array >= low - _ON_GRID * step) & (array <= high + _ON_GRID * step)
         kept &= self._apply("out_of_range", present & ~inside, f"values must lie in [{self.min}, {self.max}]")
         steps = (np.clip(np.where(present, array, low), low, high) - low) / step
         codes = np.floor(steps + 0.5)
         off = inside & (np.abs(steps - codes) > _ON_GRID)
         kept &= self._apply("off_grid", off, f"values must be min plus a multiple of step = {self.step}")
-        return np.where(kept, codes, 0).astype(np.int64), kept
+        return _as_codes(np.where(kept, codes, 0), self.cells), kept
 
     def _apply(self, rule: str, misfits: BoolArray, text: str) -> BoolArray:
         return _apply(self.name, rule, getattr(self, rule), misfits, text)
@@ -158,7 +172,9 @@ class Category:
     other: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", tuple(self.values))
+        if isinstance(self.values, str):
+            raise BadBounds(self.name, "categories must be a list.", "List the categories by hand.")
+        object.__setattr__(self, "values", tuple(as_text(value) for value in self.values))
         if not self.values or len(set(self.values)) < len(self.values):
             raise BadBounds(
                 self.name, "categories must be declared, each once.", "List the categories by hand."
@@ -181,7 +197,7 @@ class Category:
     def encode(self, values: Any) -> Codes:
         code_of = {value: code for code, value in enumerate(self.values)}
         fallback = code_of[self.other] if self.other is not None else -1
-        raw = [None if _is_missing(v) else str(v) for v in _listed(values)]
+        raw = [None if _is_missing(v) else as_text(v) for v in _listed(values)]
         codes = np.array([-2 if v is None else code_of.get(v, fallback) for v in raw], dtype=np.int64)
         kept = _apply(self.name, "missing", self.missing, codes == -2, "values must be present")
         kept &= _apply(
@@ -203,6 +219,18 @@ class Boolean:
     @property
     def cells(self) -> int:
         return 2
+
+    @property
+    def middle(self) -> int:
+        return 0
+
+    @property
+    def step(self) -> Fraction:
+        return Fraction(1)
+
+    def decode(self, code: float) -> float:
+        """The share of true, at a (possibly fractional) code."""
+        return code
 
     def encode(self, values: Any) -> Codes:
         raw = _listed(values)
@@ -247,7 +275,8 @@ Column: TypeAlias = GridColumn | Text
 def _apply(column: str, rule: str, action: str, misfits: BoolArray, text: str) -> BoolArray:
     """Raise, or return which rows stay in."""
     if action == "error" and misfits.any():
-        remedy = f"Correct the rows, or choose another `{rule}` rule for the column in the schema."
+        other = rule in ("out_of_range", "off_grid", "missing", "unknown")
+        remedy = f"Correct the rows{f', or choose another `{rule}` rule for the column' if other else ''}."
         raise RejectedValue(column, text, int(misfits.argmax()), int(misfits.sum()), remedy)
     return ~misfits if action == "drop" else np.ones_like(misfits)
 
@@ -270,11 +299,38 @@ def _as_floats(column: str, array: Any) -> Any:
     if array.dtype.kind in "fiub":
         return array.astype(np.float64)
     try:
-        return np.array([math.nan if _is_missing(v) else float(v) for v in array.tolist()], dtype=np.float64)
+        return np.array([math.nan if _is_missing(v) else _float(v) for v in array.tolist()], dtype=np.float64)
     except (TypeError, ValueError):
         raise BadColumns(
             [column], "some values are not numbers.", "Correct the rows or declare a Category."
         ) from None
+
+
+def _distance(array: Any, low: int, high: int) -> Any:
+    """value − low, clipped to 0 … high − low; unsigned where 63 bits do not hold it."""
+    wrapped = array.astype(np.uint64) - np.uint64(low % 2**64)  # exact modulo 2⁶⁴
+    inside = np.where(array > high, np.uint64(high - low), wrapped)
+    distance = np.where(array < low, np.uint64(0), inside)
+    return distance if high - low >= 2**63 else distance.astype(np.int64)
+
+
+def _as_codes(codes: Any, cells: int) -> Any:
+    """Whole floats as integers; unsigned where 63 bits do not hold them."""
+    last = float(cells - 1)
+    last = last if int(last) < cells else math.nextafter(last, 0.0)
+    return np.minimum(codes, last).astype(np.int64 if cells <= 2**63 else np.uint64)
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # an integer beyond floating point is out of any range
+        return math.inf if value > 0 else -math.inf
+
+
+def as_text(value: Any) -> str:
+    """A label or an id as text; 7.0 is 7, as a column of integers becomes when it has gaps."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _listed(values: Any) -> list[Any]:
@@ -282,4 +338,6 @@ def _listed(values: Any) -> list[Any]:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # pandas has its own nothings
+        return True
+    return (isinstance(value, str) and value == "") or (isinstance(value, float) and math.isnan(value))

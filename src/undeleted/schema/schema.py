@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from undeleted.errors import BadColumns, RejectedValue
-from undeleted.schema.columns import Column, Text, _is_missing, _listed
+from undeleted.schema.columns import Column, Text, _is_missing, _listed, as_text
 from undeleted.schema.table import Table
 
 
@@ -32,13 +32,17 @@ class Schema:
     excess: Literal["error", "drop"] = "error"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", tuple(self.columns))
+        columns = self.columns if isinstance(self.columns, Sequence) else (self.columns,)
+        object.__setattr__(self, "columns", tuple(columns))
+        wrong = [str(c) for c in self.columns if not isinstance(c, Column)]
+        if wrong or not self.columns:
+            remedy = "Declare columns such as Number('age', min=0, max=120)."
+            raise BadColumns(wrong or ["(none)"], "a schema is made of declared columns.", remedy)
         doubled = [n for n, c in Counter([*self.names, self.id]).items() if n is not None and c > 1]
-        if doubled or not self.columns:
-            raise BadColumns(
-                doubled or ["(none)"], "declared twice or not at all.", "Declare each column once."
-            )
-        if self.rows_per_person < 1 or (self.rows_per_person > 1 and self.id is None):
+        if doubled:
+            raise BadColumns(doubled, "declared twice.", "Declare each column once.")
+        whole = isinstance(self.rows_per_person, int)
+        if not whole or self.rows_per_person < 1 or (self.rows_per_person > 1 and self.id is None):
             raise BadColumns(
                 [self.id or "id"],
                 f"rows_per_person = {self.rows_per_person} is impossible here.",
@@ -53,11 +57,20 @@ class Schema:
     def names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
 
+    def require(self, *columns: Column) -> None:
+        """Refuse columns that are not the schema's own: other bounds would make another sensitivity."""
+        for column in columns:
+            if column not in self.columns:
+                known = column.name in self.names
+                problem = "declared otherwise in the schema." if known else "not in the schema."
+                remedy = "Give the mechanism the very column that the schema has."
+                raise BadColumns([column.name], problem, remedy)
+
     def table(self, data: Any) -> Table:
         """Put rows or columns on the grid, or raise on the first value that its rule refuses.
 
-        Takes a mapping of columns (a DataFrame is one), a sequence of mappings, of tuples in the order of
-        the columns, or, for a single column, of bare values.
+        Takes a mapping of columns (a DataFrame is one) or a sequence of mappings; without an id column also
+        a sequence of tuples in the order of the columns or, for a single column, of bare values.
         """
         raw = self._by_column(data)
         lengths = {len(raw[name]) for name in raw}
@@ -83,15 +96,24 @@ class Schema:
             if lacking:
                 raise BadColumns(lacking, "not in the data.", f"The schema wants {', '.join(wanted)}.")
             return {name: _one_dimensional(name, data[name]) for name in wanted}
-        rows = _listed(data)
         try:
-            return {
-                name: [_field(row, name, i, len(wanted)) for row in rows] for i, name in enumerate(wanted)
-            }
-        except (KeyError, IndexError, TypeError):
-            raise BadColumns(
-                wanted, "some rows lack one.", "Give every row a value for every column."
-            ) from None
+            rows = _listed(data)
+            return {n: [self._field(row, n, i) for row in rows] for i, n in enumerate(wanted)}
+        except (KeyError, TypeError):
+            remedy = "Give every row a value for every column, by name where there is an id."
+            raise BadColumns(wanted, "some rows do not have just these.", remedy) from None
+
+    def _field(self, row: Any, name: str, position: int) -> Any:
+        if isinstance(row, Mapping):
+            return row[name]
+        if self.id is not None:  # a tuple would not tell which of its fields is the id
+            raise TypeError(name)
+        several = isinstance(row, Sequence) and not isinstance(row, str)
+        if several and len(row) == len(self.columns):
+            return row[position]
+        if not several and len(self.columns) == 1:
+            return row
+        raise TypeError(name)
 
     def _ids(self, raw: Mapping[str, Any]) -> list[str] | None:
         if self.id is None:
@@ -102,7 +124,7 @@ class Schema:
             raise RejectedValue(
                 self.id, rule, int(absent.argmax()), int(absent.sum()), "Give the rows their ids."
             )
-        return [str(v) for v in _listed(raw[self.id])]
+        return [as_text(v) for v in _listed(raw[self.id])]
 
     def _capped(self, table: Table) -> Table:
         """Apply the cap on rows per person: the first rows of a person are kept."""
@@ -122,18 +144,9 @@ class Schema:
         return table.take(np.flatnonzero(~over))
 
 
-def _field(row: Any, name: str, position: int, width: int) -> Any:
-    if isinstance(row, Mapping):
-        return row[name]
-    if isinstance(row, Sequence) and not isinstance(row, str):
-        return row[position]
-    if width == 1:
-        return row
-    raise TypeError(name)
-
-
 def _one_dimensional(name: str, values: Any) -> Any:
+    nested = isinstance(values, list) and any(isinstance(v, list | tuple | dict | np.ndarray) for v in values)
     array = values if isinstance(values, list) else np.asarray(values)
-    if getattr(array, "ndim", 1) != 1:
+    if nested or getattr(array, "ndim", 1) != 1:
         raise BadColumns([name], "is not one-dimensional.", "Give one value per row.")
     return array

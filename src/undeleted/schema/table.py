@@ -9,6 +9,7 @@ import numpy as np
 from undeleted.arrays import BoolArray, IntArray
 
 if TYPE_CHECKING:
+    from undeleted.schema.columns import Column
     from undeleted.schema.schema import Schema
 
 
@@ -26,11 +27,12 @@ class Table:
     def __repr__(self) -> str:
         return f"Table(columns={[*self.kept]})"
 
-    def complete(self, columns: Sequence[str]) -> BoolArray:
-        """The rows in which all of these columns count."""
+    def complete(self, columns: Sequence["Column"]) -> BoolArray:
+        """The rows in which all of these columns count.  They must be the schema's own."""
+        self.schema.require(*columns)
         complete = np.ones(self.rows, dtype=bool)
         for column in columns:
-            complete &= self.kept[column]
+            complete &= self.kept[column.name]
         return complete
 
     def take(self, rows: IntArray) -> "Table":

@@ -22,3 +22,7 @@ __all__ = ["Block", "Contribution", "Statistic"]
 
 def __getattr__(name: str) -> Any:
     return registry.lookup(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return registry.directory(__name__)

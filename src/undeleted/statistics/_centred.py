@@ -18,6 +18,19 @@ def half(column: GridColumn) -> int:
 
 def require_numbers(*columns: GridColumn) -> None:
     """Refuse arithmetic on categories."""
+    require_columns(*columns)
     wrong = [column.name for column in columns if isinstance(column, Category)]
     if wrong:
         raise BadColumns(wrong, "categories cannot be added or multiplied.", "Use a histogram over them.")
+
+
+def require_columns(*columns: object) -> None:
+    """Refuse anything that is not a declared column with a grid."""
+    wrong = [str(column) for column in columns if not isinstance(column, GridColumn)]
+    if wrong:
+        raise BadColumns(wrong, "not a column with a grid.", "Give Number, Category or Boolean columns.")
+
+
+def as_columns(over: Any) -> tuple[GridColumn, ...]:
+    """One column, or several, as a tuple."""
+    return (over,) if isinstance(over, GridColumn) else tuple(over)

@@ -80,7 +80,7 @@ class Statistic(ABC):
     def of(self, table: Table) -> Contribution:
         """What the rows of a table add, as a sparse vector."""
         self.check_no_overflow(table.rows)
-        rows = np.flatnonzero(table.complete(self.names))
+        rows = np.flatnonzero(table.complete(self.columns))
         code = {name: table.codes[name][rows] for name in self.names}
         cells, values = [], []
         for start, (cell, value) in zip(self.starts, self.terms(code), strict=True):
@@ -96,7 +96,7 @@ class Statistic(ABC):
         largest = max(self.reaches) * max(rows, 1)
         if largest > _MOST:
             remedy = "Choose narrower bounds or a coarser step for these columns."
-            raise TooLarge(f"the sum over {', '.join(self.names) or 'the records'}", largest, _MOST, remedy)
+            raise TooLarge(f"the sum over {', '.join(self.names) or 'the records'}", None, _MOST, remedy)
 
 
 def product_of_cells(columns: Sequence[GridColumn]) -> int:

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from undeleted.errors import BadColumns
 from undeleted.schema import GridColumn, Number
+from undeleted.statistics._centred import require_columns
 from undeleted.statistics._statistic import Block, Statistic
 
 
@@ -17,6 +19,11 @@ class ClippedSum(Statistic):
     """
 
     column: Number
+
+    def __post_init__(self) -> None:
+        require_columns(self.column)
+        if not isinstance(self.column, Number):
+            raise BadColumns([self.column.name], "not a number.", "Sum a Number, or count with a histogram.")
 
     @property
     def columns(self) -> tuple[GridColumn, ...]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from undeleted.schema import GridColumn
+from undeleted.statistics._centred import as_columns, require_columns
 from undeleted.statistics._statistic import Block, Statistic
 
 
@@ -17,6 +18,10 @@ class Count(Statistic):
     """
 
     over: tuple[GridColumn, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "over", as_columns(self.over))
+        require_columns(*self.over)
 
     @property
     def columns(self) -> tuple[GridColumn, ...]:

@@ -6,7 +6,7 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from undeleted.schema import GridColumn
-from undeleted.statistics._centred import centred, half, require_numbers
+from undeleted.statistics._centred import as_columns, centred, half, require_numbers
 from undeleted.statistics._statistic import Block, Statistic
 
 
@@ -22,7 +22,7 @@ class CrossProducts(Statistic):
     over: tuple[GridColumn, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "over", tuple(self.over))
+        object.__setattr__(self, "over", as_columns(self.over))
         require_numbers(*self.over)
 
     @property

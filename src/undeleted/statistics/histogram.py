@@ -6,6 +6,7 @@ from typing import Any
 
 from undeleted.errors import BadQuestion
 from undeleted.schema import GridColumn
+from undeleted.statistics._centred import as_columns, require_columns
 from undeleted.statistics._statistic import Block, Statistic, product_of_cells
 
 
@@ -21,11 +22,12 @@ class Histogram(Statistic):
     over: tuple[GridColumn, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "over", tuple(self.over))
+        object.__setattr__(self, "over", as_columns(self.over))
         if not self.over:
             raise BadQuestion(
                 "a histogram needs a column.", "Name at least one; for a plain count use Count."
             )
+        require_columns(*self.over)
         product_of_cells(self.over)
 
     @property

@@ -1,0 +1,156 @@
+"""Answers from a tree of noisy counts: any range, the CDF, any quantile, each with an interval.
+
+Every answer is a linear question about the exact counts: how many records lie in a range, less a share of
+all.  A tree answers it with a value, the spread and kurtosis of its noise, and what a leaf that is cut in
+two may add on either side.  Intervals use the normal quantile, widened for kurtosis (Cornish and Fisher).
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from undeleted.errors import BadQuestion
+from undeleted.intervals import Estimate, check_confidence
+from undeleted.mechanisms._tree import View
+from undeleted.schema import Number
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Count in a range, less a share of all; `below` and `above` is what cut leaves may add."""
+
+    value: float
+    variance: float
+    fourth: float = 0.0
+    below: float = 0.0
+    above: float = 0.0
+
+    def half_width(self, confidence: float) -> float:
+        """How far the noise reaches."""
+        if self.variance == 0:
+            return 0.0
+        z = NormalDist().inv_cdf((1 + confidence) / 2)
+        kurtosis = self.fourth / self.variance**2
+        return math.sqrt(self.variance) * (z + (z**3 - 3 * z) * kurtosis / 24)
+
+
+class Ranges(ABC):
+    """Questions that a tree of counts can answer."""
+
+    column: Number
+
+    @abstractmethod
+    def view(self, release: Any) -> View:
+        """Consistent estimates, on a copy."""
+
+    @abstractmethod
+    def ask(self, release: Any, low: int, high: int, share: float, confidence: float) -> Answer:
+        """Records with a code in low, …, high − 1, less `share` of all records."""
+
+    @abstractmethod
+    def worst_variance(self, share: float) -> float:
+        """An upper bound on the variance of `ask(release, 0, any, share)`."""
+
+    def count(self, release: Any, low: float, high: float, confidence: float = 0.95) -> Estimate:
+        """How many records lie in [low, high]."""
+        check_confidence(confidence)
+        if not low <= high:
+            raise BadQuestion(f"the range [{low}, {high}] is inverted.", "Give the lower end first.")
+        return self._linear(release, self._first(low), self._last(high) + 1, confidence)
+
+    def total(self, release: Any, confidence: float = 0.95) -> Estimate:
+        """How many records there are."""
+        check_confidence(confidence)
+        return self._linear(release, 0, self.column.cells, confidence)
+
+    def cdf(self, release: Any, value: float, confidence: float = 0.95) -> Estimate:
+        """The share of records at or below a value: Fieller's set, within [0, 1]."""
+        check_confidence(confidence)
+        if math.isnan(value):
+            raise BadQuestion("nan is not a value.", "Give a number.")
+        top = self._last(value) + 1
+        if top <= 0 or top >= self.column.cells:
+            return Estimate(float(top > 0), float(top > 0), float(top > 0), confidence, 0.0)
+        below = self.ask(release, 0, top, 0.0, confidence)
+        everybody = self.ask(release, 0, self.column.cells, 0.0, confidence).value
+        share = min(1.0, max(0.0, below.value / everybody)) if everybody > 0 else 0.5
+
+        def misfit(q: float) -> tuple[float, float]:
+            answer = self.ask(release, 0, top, q, confidence)
+            width = answer.half_width(confidence)
+            return answer.value - width - answer.below, answer.value + width + answer.above
+
+        low = 0.0 if misfit(0.0)[0] <= 0 else _crossing(lambda q: misfit(q)[0], 0.0, share)
+        high = 1.0 if misfit(1.0)[1] >= 0 else _crossing(lambda q: misfit(q)[1], share, 1.0)
+        spread = math.sqrt(self.ask(release, 0, top, share, confidence).variance)
+        return Estimate(share, low, high, confidence, spread / everybody if everybody > 0 else math.inf)
+
+    def quantile(self, release: Any, q: float, confidence: float = 0.95) -> Estimate:
+        """The value with a share q of the records at or below it, and the values that may be it."""
+        check_confidence(confidence)
+        if not 0 <= q <= 1:
+            raise BadQuestion(f"a quantile of {q!r} does not exist.", "Choose q from 0 to 1.")
+        view = self.view(release)
+        start, span, inside = view.descend(q * view.total)
+        code = min(start + inside * (span - 1), self.column.cells - 1)
+        low, high = self._codes_that_may_be(view, release, q, confidence)
+        density = math.sqrt(self.worst_variance(q))
+        values = [self.column.decode(c) for c in (code, low, min(high, self.column.cells - 1))]
+        return Estimate(values[0], values[1], values[2], confidence, density)
+
+    def median(self, release: Any, confidence: float = 0.95) -> Estimate:
+        """The quantile of one half."""
+        return self.quantile(release, 0.5, confidence)
+
+    def _codes_that_may_be(self, view: View, release: Any, q: float, confidence: float) -> tuple[int, int]:
+        """Leaves that may hold the quantile: their ends may have passed it, their starts not."""
+        starts, spans, cumulative = view.leaves
+        middle = self.ask(release, 0, starts[len(starts) // 2], q, confidence)
+        kurtosis = middle.fourth / middle.variance**2 if middle.variance else 0.0
+        variance = self.worst_variance(q)
+        width = Answer(0.0, variance, kurtosis * variance**2).half_width(confidence)
+        gap = cumulative - q * view.total
+        first = int(np.argmax(gap >= -width)) if (gap >= -width).any() else len(starts) - 1
+        before = np.concatenate([[-q * view.total], gap[:-1]]) < width
+        last = len(starts) - 1 - int(np.argmax(before[::-1])) if before.any() else 0
+        return starts[min(first, last)], starts[max(first, last)] + spans[max(first, last)] - 1
+
+    def _linear(self, release: Any, low: int, high: int, confidence: float) -> Estimate:
+        low, high = max(low, 0), min(high, self.column.cells)
+        if low >= high:
+            return Estimate(0.0, 0.0, 0.0, confidence, 0.0)
+        answer = self.ask(release, low, high, 0.0, confidence)
+        width = answer.half_width(confidence)
+        return Estimate(
+            answer.value,
+            answer.value - width - answer.below,
+            answer.value + width + answer.above,
+            confidence,
+            math.sqrt(answer.variance),
+        )
+
+    def _first(self, value: float) -> int:
+        """The first code at or above a value."""
+        return self._code(value, math.ceil)
+
+    def _last(self, value: float) -> int:
+        """The last code at or below a value."""
+        return self._code(value, math.floor)
+
+    def _code(self, value: float, rounding: Any) -> int:
+        if math.isinf(value):
+            return -1 if value < 0 else self.column.cells
+        steps = (value - float(self.column.min)) / float(self.column.step)
+        near = round(steps)
+        return near if abs(steps - near) < 1e-6 else int(rounding(steps))
+
+
+def _crossing(falling: Any, low: float, high: float) -> float:
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
+    return (low + high) / 2

@@ -1,0 +1,262 @@
+"""Noisy counts on a tree that grows where people are: ranges, medians and quantiles on any domain (M5).
+
+    release   level by level: y_v = #{x below v} + η_v for *every* child of an expanded node, empty or not;
+              v is expanded if its *noisy* count exceeds a threshold, down to a public depth
+    forget    y_v ← y_v − 1 on the path of a deleted record, as far as the tree goes; the shape stays
+    answer    children adjusted to add up to their parent, from the top down
+
+The shape is post-processing of noisy counts, so one budget over all levels pays for everything.  A leaf
+that is cut in two is shared out evenly, and the interval says what that may hide.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from undeleted.arrays import IntArray
+from undeleted.coins import Coins, DiscreteGaussian, DiscreteLaplace, Law
+from undeleted.engines import Totals
+from undeleted.errors import BadBudget, BadQuestion, TooLarge
+from undeleted.intervals import noise_interval, standard_deviation
+from undeleted.mechanisms._ranges import Answer, Ranges
+from undeleted.mechanisms._tree import Level, View, best_branching
+from undeleted.privacy import Budget, Event, Zcdp, calibrate
+from undeleted.schema import Number, Table
+from undeleted.statistics.prefix import Prefix
+from undeleted.statistics.range_tree import levels_for
+
+TAPER = {"pure": 1 / 2, "gaussian": 1 / 3}  # the last level's share of the budget, in shares of the first
+MOST_NODES = 2**24
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """The published tree: on every level the prefixes of its nodes and their noisy counts."""
+
+    prefixes: tuple[Any, ...]
+    counts: tuple[IntArray, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Grown)
+            and len(self.counts) == len(other.counts)
+            and all(map(np.array_equal, self.prefixes + self.counts, other.prefixes + other.counts))
+        )
+
+    def __hash__(self) -> int:
+        return hash(tuple(array.tobytes() for array in self.prefixes + self.counts))
+
+    @property
+    def size(self) -> int:
+        return sum(counts.size for counts in self.counts)
+
+
+@dataclass(frozen=True)
+class GrownRangeCounts(Ranges):
+    """Range counts over a column of up to 2⁶⁴ values.
+
+    `threshold` is the noisy count above which a node is expanded; by default the point where cutting a
+    leaf would cost more than the noise of its children.  `depth` is the deepest level, all by default.
+
+    >>> from undeleted.coins import seeded
+    >>> from undeleted.engines.arrays import Arrays
+    >>> from undeleted.schema import Schema
+    >>> income = Number("income", min=0, max=2**32 - 1)
+    >>> people, mechanism = Schema([income]), GrownRangeCounts(income, Budget(1.0))
+    >>> before = mechanism.release(Arrays(people.table(range(0, 10**9, 10**5))), seeded(7))
+    >>> after = mechanism.forget(before, mechanism.contribution(people.table(range(0, 10**9, 10**6))))
+    >>> 9000 in mechanism.total(after)
+    True
+    """
+
+    column: Number
+    noise: Budget | Zcdp | Law
+    branching: int | None = None
+    threshold: float | None = None
+    depth: int | None = None
+    rows_per_person: int = 1
+
+    def __post_init__(self) -> None:
+        if self.branching is not None and self.branching < 2:
+            raise BadQuestion(f"branching = {self.branching} makes no tree.", "Choose at least 2.")
+        if self.fanout**self.levels > 2**64:
+            remedy = "Choose a branching whose powers meet the domain, such as 2, 4 or 16."
+            raise TooLarge("a tree over the padded domain", self.fanout**self.levels, 2**64, remedy)
+        if self.depth is not None and not 1 <= self.depth <= self.levels:
+            raise BadQuestion(f"depth = {self.depth} is not a level.", f"Choose from 1 to {self.levels}.")
+        self._check_threshold()
+
+    def _check_threshold(self) -> None:
+        """Below the noise a tree would grow for ever: chance must expand less than one child a node."""
+        for level, law in enumerate(self.laws[:-1]):
+            if not isinstance(law, DiscreteLaplace | DiscreteGaussian):
+                if self.threshold is None:
+                    name = type(law).__name__
+                    raise BadQuestion(f"no threshold follows from {name}.", "Give one with `threshold`.")
+                continue
+            by_chance = self.fanout * (1 - _at_most(law, self.thresholds[level]))
+            if by_chance >= 1:
+                least = next(t for t in range(10**9) if self.fanout * (1 - _at_most(law, t)) < 1)
+                raise BadQuestion(
+                    f"the threshold {self.thresholds[level]:g} lies below the noise of level {level + 1}: "
+                    f"every empty node would have {by_chance:.1f} expanded children by chance.",
+                    f"Choose at least {least}.",
+                )
+
+    @cached_property
+    def fanout(self) -> int:
+        """The branching, chosen from the budget and the domain unless given."""
+        privacy = self.noise if isinstance(self.noise, Budget | Zcdp) else Budget(1.0)
+        return self.branching or best_branching(self.column.cells, privacy)
+
+    @cached_property
+    def levels(self) -> int:
+        return levels_for(self.column.cells, self.fanout)
+
+    @cached_property
+    def laws(self) -> tuple[Law, ...]:
+        """The noise of every level that may be published."""
+        deepest = self.depth or self.levels
+        if not isinstance(self.noise, Budget | Zcdp):
+            return (self.noise,) * deepest
+        pure = isinstance(self.noise, Budget) and self.noise.delta == 0
+        taper = TAPER["pure" if pure else "gaussian"]
+        weights = [taper ** (level / max(1, self.levels - 1)) for level in range(deepest)]
+        noises = calibrate([(1,)] * deepest, self.noise, weights=weights, rows=self.rows_per_person)
+        return tuple(law for noise in noises for law in noise)
+
+    @cached_property
+    def thresholds(self) -> tuple[float, ...]:
+        """The noisy count above which a node of each level is expanded."""
+        if self.threshold is not None:
+            return (self.threshold,) * len(self.laws)
+        wide = 2 * math.sqrt(self.fanout / 6)
+        sigmas = [standard_deviation(law) for law in self.laws]
+        floors = [
+            next(t for t in _steps(s) if self.fanout * (1 - _at_most(law, t)) < 0.5)
+            for law, s in zip(self.laws, sigmas, strict=True)
+        ]
+        return tuple(max(wide * s, floor) for s, floor in zip([*sigmas[1:], sigmas[-1]], floors, strict=True))
+
+    @cached_property
+    def events(self) -> list[Event] | None:
+        """What a release costs: a record is counted at most once on every level."""
+        found = []
+        for law in self.laws:
+            if not isinstance(law, DiscreteLaplace | DiscreteGaussian):
+                return None
+            found.append(Event(law, 1, self.rows_per_person))
+        return found
+
+    def _span(self, level: int) -> int:
+        """How many codes a node of a level covers; levels count from 0."""
+        return int(self.fanout ** (self.levels - level - 1))
+
+    def release(self, totals: Totals, coins: Coins) -> Grown:
+        if totals.rows_per_person > self.rows_per_person:
+            rule = f"at least the {totals.rows_per_person} rows per person that the table allows"
+            raise BadBudget("rows_per_person", self.rows_per_person, rule)
+        parents: Any = np.zeros(1, dtype=np.uint64)
+        prefixes, counts = [], []
+        for level, law in enumerate(self.laws):
+            children = (
+                parents[:, None] * np.uint64(self.fanout) + np.arange(self.fanout, dtype=np.uint64)
+            ).ravel()
+            exact = totals.total_at(Prefix(self.column, self._span(level)), children)
+            noisy = coins.noisy(law, exact)
+            prefixes.append(children)
+            counts.append(noisy)
+            parents = children[noisy > self.thresholds[level]]
+            if parents.size == 0:
+                break
+            if parents.size * self.fanout > MOST_NODES:
+                remedy = "Raise the threshold, or publish a shallower tree with `depth`."
+                raise TooLarge("the next level of the tree", parents.size * self.fanout, MOST_NODES, remedy)
+        return Grown(tuple(prefixes), tuple(counts))
+
+    def contribution(self, deleted: Table) -> Any:
+        """The codes of the deleted records."""
+        return deleted.codes[self.column.name][deleted.complete([self.column])].astype(np.uint64)
+
+    def forget(self, release: Grown, contribution: Any) -> Grown:
+        after = Grown(release.prefixes, tuple(counts.copy() for counts in release.counts))
+        self.forget_in_place(after, contribution)
+        return after
+
+    def forget_in_place(self, release: Grown, contribution: Any) -> None:
+        """The same for whoever owns the release: a record costs its own path, whatever the size."""
+        codes = contribution
+        for level, (prefixes, counts) in enumerate(zip(release.prefixes, release.counts, strict=True)):
+            nodes = codes // np.uint64(self._span(level))
+            at = np.minimum(np.searchsorted(prefixes, nodes), prefixes.size - 1)
+            present = prefixes[at] == nodes
+            np.subtract.at(counts, at[present], 1)
+            codes = codes[present]
+
+    def view(self, release: Grown) -> View:
+        b = self.fanout
+        levels: list[Level] = []
+        for depth, (prefixes, counts) in enumerate(zip(release.prefixes, release.counts, strict=True)):
+            groups = counts.reshape(-1, b).astype(float)
+            if levels:
+                parents = np.searchsorted(levels[-1].prefixes, prefixes[::b] // np.uint64(b))
+                groups = groups + ((levels[-1].estimates[parents] - groups.sum(axis=1)) / b)[:, None]
+            levels.append(Level(self._span(depth), prefixes, groups.ravel()))
+        return View(b, tuple(levels))
+
+    def ask(self, release: Grown, low: int, high: int, share: float, confidence: float) -> Answer:
+        """Along the one or two nodes of each level that the range cuts."""
+        b = self.fanout
+        value = variance = fourth = below = above = 0.0
+        cut: list[tuple[int, float]] = [(0, share)]
+        for level, law in enumerate(self.laws[: len(release.counts)]):
+            prefixes, counts, span = release.prefixes[level], release.counts[level], self._span(level)
+            sigma2 = standard_deviation(law) ** 2
+            deeper: list[tuple[int, float]] = []
+            for start, mean in cut:
+                for at in range(start, start + b):
+                    first = int(prefixes[at]) * span
+                    covered = max(0, min(high, first + span) - max(low, first)) / span
+                    weight = covered - mean
+                    value += weight * float(counts[at])
+                    variance += weight**2 * sigma2
+                    fourth += weight**4 * sigma2**2 * (3.0 if isinstance(law, DiscreteLaplace) else 0.0)
+                    if 0 < covered < 1:
+                        children = self._children(release, level, int(prefixes[at]))
+                        if children is not None:
+                            deeper.append((children, covered))
+                        else:
+                            most = max(0, int(counts[at]) - noise_interval(law, (3 + confidence) / 4)[0])
+                            below, above = below + covered * most, above + (1 - covered) * most
+            cut = deeper
+        return Answer(value, variance, fourth, below, above)
+
+    def worst_variance(self, share: float) -> float:
+        variances = [standard_deviation(law) ** 2 for law in self.laws]
+        return self.fanout * (max(share, 1 - share) ** 2 * variances[0] + sum(variances[1:]) / 4)
+
+    def _children(self, release: Grown, level: int, prefix: int) -> int | None:
+        """Where the children of a node stand on the next level, if it was expanded."""
+        if level + 1 >= len(release.prefixes):
+            return None
+        below = release.prefixes[level + 1]
+        wanted = np.uint64(prefix * self.fanout)
+        at = int(np.searchsorted(below, wanted))
+        return at if at < below.size and below[at] == wanted else None
+
+
+def _at_most(law: Law, x: float) -> float:
+    """P(η ≤ x), near enough for a threshold."""
+    if isinstance(law, DiscreteLaplace):
+        return 1 - 0.5 * math.exp(-x / law.scale) if x >= 0 else 0.5 * math.exp(x / law.scale)
+    assert isinstance(law, DiscreteGaussian)
+    return 0.5 * (1 + math.erf(x / (law.sigma * math.sqrt(2))))
+
+
+def _steps(sigma: float) -> Sequence[float]:
+    """Candidate thresholds: tenths of the noise."""
+    return [sigma * i / 10 for i in range(200)]

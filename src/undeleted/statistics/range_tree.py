@@ -1,0 +1,60 @@
+"""Counts at every level of a complete tree over a column: what ranges, medians and quantiles are made of."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from undeleted.errors import BadQuestion, TooLarge
+from undeleted.schema import GridColumn
+from undeleted.statistics._statistic import Block, Statistic
+
+MOST_LEAVES = 2**20
+
+
+@dataclass(frozen=True)
+class RangeTree(Statistic):
+    """Levels 1, …, L of a tree with `branching` children a node; level l has branchingˡ nodes.
+
+    A record is counted once on every level: L1 = L and L2 = √L.
+
+    >>> from undeleted.schema import Number
+    >>> tree = RangeTree(Number("age", min=0, max=120), branching=4)
+    >>> [block.width for block in tree.blocks], tree.l1, tree.l2
+    ([4, 16, 64, 256], 4, 2.0)
+    """
+
+    column: GridColumn
+    branching: int
+
+    def __post_init__(self) -> None:
+        if self.branching < 2:
+            raise BadQuestion(f"branching = {self.branching} makes no tree.", "Choose at least 2.")
+        if self.column.cells > MOST_LEAVES:
+            remedy = "Choose a coarser step, or grown range counts, which take any domain."
+            raise TooLarge(
+                f"a complete tree over {self.column.name!r}", self.column.cells, MOST_LEAVES, remedy
+            )
+
+    @property
+    def levels(self) -> int:
+        return levels_for(self.column.cells, self.branching)
+
+    @property
+    def columns(self) -> tuple[GridColumn, ...]:
+        return (self.column,)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return tuple(Block(width=self.branching**level, reach=1) for level in range(1, self.levels + 1))
+
+    def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
+        c = code[self.column.name]
+        return [(c // self.branching ** (self.levels - level), 1) for level in range(1, self.levels + 1)]
+
+
+def levels_for(cells: int, branching: int) -> int:
+    """The least L with branching^L ≥ cells, in whole numbers."""
+    levels = 1
+    while branching**levels < cells:
+        levels += 1
+    return levels

@@ -1,0 +1,223 @@
+"""Range counts on a grown tree: every child noised, the shape fixed for ever, answers that hold."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from support.fits import ALARM, fit, with_scale
+from support.worlds import SmallWorld
+from undeleted.coins import ClampedGeometric, DiscreteLaplace, NoNoise, secure, seeded
+from undeleted.engines.arrays import Arrays
+from undeleted.errors import BadBudget, BadQuestion, RejectedValue, TooLarge
+from undeleted.mechanisms import GrownRangeCounts
+from undeleted.privacy import Budget, Zcdp, account
+from undeleted.schema import Number, Schema
+from undeleted.statistics import Prefix
+
+X = Number("x", min=0, max=3)
+LAW = ClampedGeometric(Fraction(1, 2), low=0, high=1)
+WORLD = SmallWorld(
+    GrownRangeCounts(X, LAW, branching=2, threshold=0), Schema([X]), points=(0, 1, 3), others=(2, 2, 0)
+)
+
+WIDE = Number("w", min=0, max=2**32 - 1)
+PEOPLE = Schema([WIDE])
+VALUES = np.exp(seeded("incomes").noisy(DiscreteLaplace(70.0), np.full(20_000, 1500)) / 100).astype(np.int64)
+VALUES = np.minimum(VALUES, 2**32 - 1)
+
+
+def exact_counts(mechanism, release, values):
+    """The true counts of the published nodes."""
+    totals = Arrays(PEOPLE.table(values))
+    spans = [mechanism._span(level) for level in range(len(release.counts))]
+    return [totals.total_at(Prefix(WIDE, s), p) for s, p in zip(spans, release.prefixes, strict=True)]
+
+
+class Recorded:
+    """Coins that remember the noise they added."""
+
+    kind = "seeded"
+
+    def __init__(self, seed):
+        self.coins, self.noise = seeded(seed), []
+
+    def noisy(self, law, exact):
+        noisy = self.coins.noisy(law, exact)
+        self.noise.append(noisy - exact)
+        return noisy
+
+
+@pytest.mark.parametrize("noise", [Budget(1.0), Budget(1.0, 1e-6)], ids=str)
+def test_each_surviving_cell_is_the_true_remaining_count_plus_its_original_noise(noise):
+    mechanism, coins = GrownRangeCounts(WIDE, noise), Recorded("recorded")
+    release = mechanism.release(Arrays(PEOPLE.table(VALUES)), coins)
+    after = release
+    for batch in np.array_split(VALUES[:6000], 7):
+        after = mechanism.forget(after, mechanism.contribution(PEOPLE.table(batch)))
+
+    assert len(release.counts) >= 4
+    assert all(np.array_equal(a, b) for a, b in zip(after.prefixes, release.prefixes, strict=True))
+    for counts, exact, drawn in zip(
+        after.counts, exact_counts(mechanism, after, VALUES[6000:]), coins.noise, strict=True
+    ):
+        assert np.array_equal(counts, exact + drawn)
+
+
+def test_every_child_of_an_expanded_node_is_noised_empty_ones_too():
+    """Most children are empty here; their noise must follow the law of their level, in both directions."""
+    mechanism, coins = GrownRangeCounts(WIDE, Budget(1.0)), seeded("children")
+    release = mechanism.release(Arrays(PEOPLE.table(np.arange(0, 2**32, 2**32 // 40_000))), coins)
+    exact = exact_counts(mechanism, release, np.arange(0, 2**32, 2**32 // 40_000))
+    seen = 0
+    for law, counts, truth, prefixes in zip(
+        mechanism.laws, release.counts, exact, release.prefixes, strict=False
+    ):
+        assert prefixes.size % mechanism.fanout == 0
+        if counts.size > 4000:
+            seen += 1
+            noise = counts - truth
+            assert fit(noise, law) > ALARM
+            assert fit(noise, with_scale(law, 0.8)) < ALARM
+            assert fit(noise, with_scale(law, 1.2)) < ALARM
+    assert seen
+
+
+def test_empty_children_are_there_and_noised():
+    narrow = np.full(5000, 2**31)
+    mechanism = GrownRangeCounts(WIDE, Budget(1.0))
+    release = mechanism.release(Arrays(PEOPLE.table(narrow)), seeded("empty"))
+    exact = exact_counts(mechanism, release, narrow)
+    empty = np.concatenate([c[e == 0] for c, e in zip(release.counts, exact, strict=True)])
+    assert empty.size >= 8 * 15
+    assert np.count_nonzero(empty) > 0.8 * empty.size
+
+
+def test_the_shape_depends_on_noisy_counts_alone():
+    """Nodes are expanded just where the published count exceeds the threshold."""
+    mechanism = GrownRangeCounts(WIDE, Budget(0.5))
+    for seed in range(5):
+        release = mechanism.release(Arrays(PEOPLE.table(VALUES[:3000])), seeded(f"shape {seed}"))
+        for level in range(len(release.counts) - 1):
+            expanded = release.prefixes[level][release.counts[level] > mechanism.thresholds[level]]
+            children = release.prefixes[level + 1].reshape(-1, mechanism.fanout)
+            assert np.array_equal(children[:, 0] // np.uint64(mechanism.fanout), expanded)
+            assert (np.diff(children.astype(np.int64), axis=1) == 1).all()
+        if len(release.counts) < mechanism.levels:
+            assert (release.counts[-1] <= mechanism.thresholds[len(release.counts) - 1]).all()
+
+
+@pytest.mark.parametrize("branching", [2, 3, 4])
+def test_a_record_is_counted_once_on_every_level_by_brute_force(branching):
+    """Without noise and with a threshold that expands everything: L1 = L over all records of the domain."""
+    column = Number("v", min=0, max=11)
+    people = Schema([column])
+    mechanism = GrownRangeCounts(column, NoNoise(), branching=branching, threshold=-1)
+    nobody = mechanism.release(Arrays(people.table([])), seeded(7))
+    for value in range(12):
+        moved = [
+            np.abs(a - b)
+            for a, b in zip(
+                mechanism.release(Arrays(people.table([value])), seeded(7)).counts, nobody.counts, strict=True
+            )
+        ]
+        assert [int(m.sum()) for m in moved] == [1] * mechanism.levels
+        assert sum(int((m**2).sum()) for m in moved) == mechanism.levels
+
+
+@pytest.mark.parametrize("noise", [Budget(1.0), Budget(1.0, 1e-6), Zcdp(0.1)], ids=str)
+@pytest.mark.parametrize("rows", [1, 3])
+def test_one_budget_pays_for_all_levels(noise, rows):
+    mechanism = GrownRangeCounts(WIDE, noise, rows_per_person=rows)
+    assert len(mechanism.events) == mechanism.levels
+    if isinstance(noise, Zcdp):
+        assert sum(e.rho for e in mechanism.events) == pytest.approx(noise.rho)
+    else:
+        assert 0.95 * noise.epsilon <= account(mechanism.events, noise.delta).epsilon <= noise.epsilon
+
+
+@pytest.mark.parametrize("noise", [Budget(1.0), Budget(1.0, 1e-6)], ids=str)
+@pytest.mark.parametrize("deleted", [0, 6000], ids=["before", "after 30 % left"])
+def test_ranges_and_quantiles_hold_as_often_as_they_say(noise, deleted):
+    """1,000 seeds; a range along nodes holds 95 to 97 %; cut leaves and quantiles at least 95 %."""
+    mechanism = GrownRangeCounts(WIDE, noise)
+    left = np.sort(VALUES[deleted:])
+    gone = mechanism.contribution(PEOPLE.table(VALUES[:deleted]))
+    table = Arrays(PEOPLE.table(VALUES))
+    edge = 2**32 // mechanism.fanout
+    exact = {
+        "aligned": int((left >= edge).sum()),
+        "range": int(((left >= 10**6) & (left <= 9 * 10**6)).sum()),
+        "median": int(left[-(-left.size // 2) - 1]),
+        "upper": int(left[-(-left.size * 9 // 10) - 1]),
+    }
+    held = dict.fromkeys(exact, 0)
+    for seed in range(1000):
+        release = mechanism.forget(mechanism.release(table, seeded(f"grown {seed}")), gone)
+        held["aligned"] += exact["aligned"] in mechanism.count(release, edge, 2**32 - 1)
+        held["range"] += exact["range"] in mechanism.count(release, 10**6, 9 * 10**6)
+        held["median"] += exact["median"] in mechanism.median(release)
+        held["upper"] += exact["upper"] in mechanism.quantile(release, 0.9)
+
+    for name, times in held.items():
+        assert stats.binomtest(times, 1000, 0.95, alternative="less").pvalue > 1e-6, name
+    assert stats.binomtest(held["aligned"], 1000, 0.97, alternative="greater").pvalue > 1e-6
+
+
+def test_a_domain_of_64_bits_is_grown_and_answered():
+    huge = Number("h", min=0, max=2**64 - 1)
+    people = Schema([huge])
+    values = np.repeat(np.array([3, 2**63 + 5, 2**64 - 1], dtype=np.uint64), 1000)
+    mechanism = GrownRangeCounts(huge, Budget(5.0))
+    release = mechanism.release(Arrays(people.table(values)), seeded(7))
+    assert len(release.counts) == mechanism.levels
+    assert release.size < 3000
+    assert abs(mechanism.median(release).value - 2.0**63) < 2**20
+    after = mechanism.forget(release, mechanism.contribution(people.table(values[1000:])))
+    assert abs(mechanism.total(after).value - 1000) < 50
+    assert mechanism.median(after).value < 2**20
+
+
+def test_secure_coins_grow_a_tree():
+    mechanism = GrownRangeCounts(WIDE, Budget(1.0))
+    release = mechanism.release(Arrays(PEOPLE.table(VALUES)), secure())
+    assert abs(mechanism.total(release).value - 20_000) < 2000
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "problem"),
+    [
+        ({"branching": 1}, BadQuestion, "makes no tree"),
+        ({"threshold": 1}, BadQuestion, "below the noise"),
+        ({"depth": 0}, BadQuestion, "not a level"),
+        ({"depth": 9}, BadQuestion, "not a level"),
+        ({"noise": LAW}, BadQuestion, "no threshold follows"),
+    ],
+)
+def test_trees_that_cannot_be_are_refused(options, error, problem):
+    with pytest.raises(error, match=problem):
+        GrownRangeCounts(WIDE, **({"noise": Budget(1.0)} | options))
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(TooLarge, match="padded domain"):
+        GrownRangeCounts(Number("h", min=0, max=2**64 - 1), Budget(1.0), branching=8)
+    mechanism = GrownRangeCounts(WIDE, Budget(1.0))
+    with pytest.raises(RejectedValue, match="must lie in"):
+        mechanism.contribution(PEOPLE.table([2**32]))
+    twice = Schema([WIDE], id="id", rows_per_person=2)
+    with pytest.raises(BadBudget, match="rows_per_person"):
+        mechanism.release(Arrays(twice.table({"id": ["a"], "w": [1]})), seeded(7))
+    release = mechanism.release(Arrays(PEOPLE.table(VALUES)), seeded(7))
+    for q in (-0.1, 1.5):
+        with pytest.raises(BadQuestion, match="quantile"):
+            mechanism.quantile(release, q)
+    with pytest.raises(BadQuestion, match="inverted"):
+        mechanism.count(release, 5, 4)
+
+
+def test_a_shallow_tree_stops_at_its_public_depth():
+    mechanism = GrownRangeCounts(WIDE, Budget(1.0), depth=2)
+    assert len(mechanism.events) == 2
+    assert len(mechanism.release(Arrays(PEOPLE.table(VALUES)), seeded(7)).counts) <= 2

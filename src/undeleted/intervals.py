@@ -54,7 +54,7 @@ def noise_interval(law: Law, confidence: float, draws: int = 1) -> tuple[int, in
     check_confidence(confidence)
     if isinstance(law, NoNoise) or draws == 0:
         return 0, 0
-    if draws > _MANY:
+    if draws > _MANY and _width(law) * math.sqrt(draws) > _FINE:
         reach = standard_deviation(law) * math.sqrt(draws) * _quantile(law, confidence, draws)
         half = max(0, math.ceil(reach - 0.5))  # the integers −half … half stand for half a step more
         return -half, half

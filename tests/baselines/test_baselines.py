@@ -7,7 +7,17 @@ import pytest
 from scipy import stats
 
 from undeleted import registry
-from undeleted.baselines import Ignore, Recompute, Retrain, Threshold, XorPad, XorUndeleted
+from undeleted.baselines import (
+    Ignore,
+    LazyRangeMedian,
+    Recompute,
+    RenoisedTree,
+    Retrain,
+    Threshold,
+    TreeCounter,
+    XorPad,
+    XorUndeleted,
+)
 from undeleted.baselines.retrain import median, total
 from undeleted.coins import exact_law, seeded
 from undeleted.errors import BadBudget, BudgetSpent, NoRecords, NotStarted, NotThere
@@ -15,6 +25,7 @@ from undeleted.games import non_adaptive_game
 from undeleted.mechanisms import NoisyCount, NoisyHistogram
 from undeleted.privacy import Budget, Zcdp, account
 from undeleted.schema import Number, Schema
+from undeleted.statistics import Count
 
 ALARM = 1e-9
 X = Number("x", min=0, max=9)
@@ -24,6 +35,9 @@ MAKE = {
     "threshold": lambda: Threshold(),
     "ignore": lambda: Ignore(NoisyCount(Budget(1.0)), PEOPLE),
     "recompute": lambda: Recompute(NoisyCount(Budget(1.0)), PEOPLE),
+    "tree-counter": lambda: TreeCounter(Count(), PEOPLE, Budget(1.0), horizon=4),
+    "renoised-tree": lambda: RenoisedTree(Count(), PEOPLE, Budget(1.0), horizon=4),
+    "lazy-range-median": lambda: LazyRangeMedian(X, Budget(1.0)),
     "xor-pad": lambda: XorPad(bits=4),
     "xor-undeleted": lambda: XorUndeleted(bits=4),
 }

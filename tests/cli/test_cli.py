@@ -45,7 +45,7 @@ def test_without_arguments_there_is_help(command, capsys):
     assert "Usage" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("kind", ["mechanisms", "baselines", "attacks", "statistics", "engines"])
+@pytest.mark.parametrize("kind", ["mechanisms", "leaky", "baselines", "attacks", "statistics", "engines"])
 def test_lists_say_the_same_as_text_and_as_json(kind, capsys):
     assert run(["list", kind, "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)

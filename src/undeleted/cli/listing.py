@@ -7,11 +7,11 @@ import typer
 from undeleted import registry
 from undeleted.cli.output import AsJson, print_json
 
-Kind = Literal["mechanisms", "baselines", "attacks", "statistics", "engines"]
+Kind = Literal["mechanisms", "leaky", "baselines", "attacks", "statistics", "engines"]
 
 
 def listing(kind: Annotated[Kind, typer.Argument(help="What to list.")], json: AsJson = False) -> None:
-    """List mechanisms, baselines, attacks, statistics or engines."""
+    """List mechanisms, leaky ones, baselines, attacks, statistics or engines."""
     folder = f"undeleted.{kind}"
     found = {name: registry.summary(folder, name) for name in registry.names(folder)}
     if json:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,18 +43,28 @@ class Arrays:
         return total
 
     def total_at(self, statistic: Statistic, cells: IntArray) -> IntArray:
-        """One block whose records add 1 each: sort their cells, and count by bisection."""
-        [(cell, value)] = statistic.terms(self._codes(statistic))
+        """One block whose records add a constant: sort their cells, and count by bisection."""
+        [(cell, value)] = statistic.terms(self._sorted_codes(statistic))
         if np.ndim(value) != 0:
             raise TypeError("total_at takes statistics that add a constant")
-        found = np.sort(cell)
+        found = np.sort(cell, kind="stable")  # linear where sorted codes give sorted cells
         cells = cells.astype(found.dtype)  # mixed signs would be compared as floating point
         first = np.searchsorted(found, cells, side="left")
         return np.asarray((np.searchsorted(found, cells, side="right") - first) * value, dtype=np.int64)
 
-    def _codes(self, statistic: Statistic) -> dict[str, Any]:
-        complete = self.table.complete(statistic.columns)
-        return {name: self.table.codes[name][complete] for name in statistic.names}
+    def _sorted_codes(self, statistic: Statistic) -> dict[str, Any]:
+        """The codes of complete rows; those of a single column sorted, once for all levels of a tree."""
+        if statistic.names not in self._cache:
+            complete = self.table.complete(statistic.columns)
+            codes = {name: self.table.codes[name][complete] for name in statistic.names}
+            alone = len(codes) == 1
+            self._cache[statistic.names] = {n: np.sort(c) if alone else c for n, c in codes.items()}
+        self.table.schema.require(*statistic.columns)
+        return self._cache[statistic.names]
+
+    @cached_property
+    def _cache(self) -> dict[tuple[str, ...], dict[str, Any]]:
+        return {}
 
     def posts(self, column: Text) -> tuple[str, ...]:
         rows = np.flatnonzero(self.table.complete([column]))

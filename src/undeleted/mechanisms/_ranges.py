@@ -98,9 +98,9 @@ class Ranges(ABC):
         start, span, inside = view.descend(q * view.total)
         code = min(start + inside * (span - 1), self.column.cells - 1)
         low, high = self._codes_that_may_be(view, release, q, confidence)
-        density = math.sqrt(self.worst_variance(q))
-        values = [self.column.decode(c) for c in (code, low, min(high, self.column.cells - 1))]
-        return Estimate(values[0], values[1], values[2], confidence, density)
+        value, least, most = (self.column.decode(c) for c in (code, low, min(high, self.column.cells - 1)))
+        z = NormalDist().inv_cdf((1 + confidence) / 2)
+        return Estimate(value, least, most, confidence, (most - least) / (2 * z))
 
     def median(self, release: Any, confidence: float = 0.95) -> Estimate:
         """The quantile of one half."""

@@ -1,0 +1,59 @@
+"""Noisy prefix sums of a stream by a binary tree of partial sums (Dwork, Naor, Pitassi, Rothblum 2010).
+
+A prefix of length t is the disjoint union of at most log₂ t + 1 dyadic blocks [i·2ʲ, (i+1)·2ʲ), one for
+every 1 in t's binary digits.  Each block's sum gets its noise once, when it is first used.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from undeleted.arrays import IntArray
+from undeleted.coins import Coins, Law
+from undeleted.privacy import Budget, Privacy, Zcdp, calibrate
+from undeleted.statistics import Statistic
+
+Sum: TypeAlias = Callable[[int, int], IntArray]  # the exact sum of the stream's elements from, …, to − 1
+
+
+def levels_of(length: int) -> int:
+    """How many sizes of blocks a stream of this length has."""
+    return max(1, length.bit_length())
+
+
+def noise_for(statistic: Statistic, noise: Privacy | Law, times: int) -> tuple[Law, ...]:
+    """A law per block of the statistic, for a person who is in `times` noisy sums of it."""
+    if isinstance(noise, Budget | Zcdp):
+        return calibrate([statistic.reaches], noise, times=times)[0]
+    return (noise,) * len(statistic.blocks)
+
+
+def add_noise(statistic: Statistic, laws: Sequence[Law], exact: IntArray, coins: Coins) -> IntArray:
+    """Noise on every cell, block by block."""
+    blocks = zip(statistic.starts, statistic.blocks, laws, strict=True)
+    return np.concatenate([coins.noisy(law, exact[s : s + b.width]) for s, b, law in blocks])
+
+
+class Dyadic:
+    """The noisy blocks of one stream."""
+
+    def __init__(self, statistic: Statistic, laws: Sequence[Law], exact: Sum, coins: Coins) -> None:
+        self._statistic, self._laws, self._exact, self._coins = statistic, laws, exact, coins
+        self._blocks: dict[tuple[int, int], IntArray] = {}
+
+    def prefix(self, length: int) -> IntArray:
+        """The noisy sum of the first elements of the stream."""
+        total = np.zeros(self._statistic.size, dtype=np.int64)
+        start = 0
+        for level in reversed(range(length.bit_length())):
+            if length >> level & 1:
+                total += self._block(level, start)
+                start += 1 << level
+        return total
+
+    def _block(self, level: int, start: int) -> IntArray:
+        if (level, start) not in self._blocks:
+            exact = self._exact(start, start + (1 << level))
+            self._blocks[level, start] = add_noise(self._statistic, self._laws, exact, self._coins)
+        return self._blocks[level, start]

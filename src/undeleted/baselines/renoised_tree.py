@@ -1,0 +1,67 @@
+"""Continual observation with the data in the stream: their total is noised again and again (M9).
+
+stream   Σ s(x),  −s(y1),  −s(y2), …
+output   noisy prefix sums by a binary tree
+
+to whom          what
+everybody        ε-DP over the whole transcript
+those who stay   *not* undeleted-safe: the blocks that hold the first element draw fresh noise around the
+                 data after deletions 1, 3, 7, …, so the later outputs tell more about D than the first
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from undeleted.arrays import IntArray
+from undeleted.baselines._dyadic import Dyadic, levels_of, noise_for
+from undeleted.baselines._points import Point, Points, nonempty, started, without
+from undeleted.coins import Coins, Law
+from undeleted.engines.arrays import Arrays
+from undeleted.errors import BadBudget, BudgetSpent
+from undeleted.mechanisms._linear import Cells
+from undeleted.privacy import Privacy
+from undeleted.schema import Schema
+from undeleted.statistics import Statistic
+
+
+class RenoisedTree:
+    """The textbook tree counter on a data set and its deletions, for at most `horizon` deletions.
+
+    >>> from undeleted.coins import seeded
+    >>> from undeleted.privacy import Budget
+    >>> from undeleted.schema import Number
+    >>> from undeleted.statistics import Count
+    >>> curator = RenoisedTree(Count(), Schema([Number("age", min=0, max=120)]), Budget(1e6), horizon=4)
+    >>> curator.start([41, 17, 30], seeded(7)).value, curator.delete([17]).value, curator.delete([41]).value
+    (array([3]), array([2]), array([1]))
+    """
+
+    def __init__(self, statistic: Statistic, schema: Schema, noise: Privacy | Law, horizon: int) -> None:
+        if horizon < 1:
+            raise BadBudget("horizon", horizon, "at least 1")
+        self.statistic, self.schema, self.horizon = statistic, schema, horizon
+        # A person is in the blocks of the first element and, on leaving, in those of the deletion.
+        self.laws = noise_for(statistic, noise, 2 * levels_of(horizon + 1))
+        self._left: Points | None = None
+        self._stream: list[Point] = []
+
+    def start(self, data: Sequence[Point], coins: Coins) -> Cells:
+        self._left, self._stream = nonempty(data, self), []
+        self._total = Arrays(self.schema.table(list(self._left))).total(self.statistic)
+        self._tree = Dyadic(self.statistic, self.laws, self._sum, coins)
+        return Cells(self._tree.prefix(1))
+
+    def delete(self, points: Sequence[Point]) -> Cells:
+        left = without(started(self._left, self), points)
+        if len(self._stream) + len(points) > self.horizon:
+            raise BudgetSpent(f"deletion {len(self._stream) + len(points)}", 1 / self.horizon, 0.0, 1.0)
+        self._left = left
+        self._stream.extend(points)
+        return Cells(self._tree.prefix(1 + len(self._stream)))
+
+    def _sum(self, start: int, end: int) -> IntArray:
+        gone = self.statistic.of(self.schema.table(self._stream[max(0, start - 1) : end - 1]))
+        total = self._total.copy() if start == 0 else np.zeros(self.statistic.size, dtype=np.int64)
+        total[gone.cells] -= gone.values
+        return total

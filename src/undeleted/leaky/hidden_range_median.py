@@ -1,0 +1,78 @@
+"""Medians read off hidden range counts: not safe by itself, (k, g)-safe with g = the counts.
+
+    release   P = range counts with noise, hidden;  z0 = median(P)
+    forget    P ← P − #deleted
+    answer    median(P)
+
+Each answer tells a little more of P than the first one did, and that is new information about those who
+stay.  Told all of P, which is differentially private, a simulator needs nothing else.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from undeleted.coins import Coins, Law
+from undeleted.engines import Totals
+from undeleted.mechanisms._linear import Cells
+from undeleted.mechanisms.range_counts import RangeCounts
+from undeleted.privacy import Budget, Zcdp
+from undeleted.schema import Number, Table
+from undeleted.statistics import Contribution
+
+
+@dataclass(frozen=True)
+class HiddenRangeMedian:
+    """The median of range counts that are not published.
+
+    >>> from undeleted.coins import seeded
+    >>> from undeleted.engines.arrays import Arrays
+    >>> from undeleted.schema import Schema
+    >>> age = Number("age", min=0, max=120)
+    >>> people, mechanism = Schema([age]), HiddenRangeMedian(age, Budget(1.0))
+    >>> first, leakage = mechanism.release(Arrays(people.table([20, 30, 40] * 2000)), seeded(7))
+    >>> first, mechanism.answer(mechanism.forget(leakage, mechanism.contribution(people.table([20] * 1999))))
+    (30, 40)
+    """
+
+    column: Number
+    noise: Budget | Zcdp | Law
+    branching: int | None = None
+
+    @cached_property
+    def hidden(self) -> RangeCounts:
+        """The mechanism whose release is the leakage."""
+        return RangeCounts(self.column, self.noise, self.branching)
+
+    def release(self, totals: Totals, coins: Coins) -> tuple[int, Cells]:
+        leakage = self.hidden.release(totals, coins)
+        return self.answer(leakage), leakage
+
+    def contribution(self, deleted: Table) -> Contribution:
+        return self.hidden.contribution(deleted)
+
+    def forget(self, leakage: Cells, contribution: Contribution) -> Cells:
+        return self.hidden.forget(leakage, contribution)
+
+    def answer(self, leakage: Cells) -> int:
+        tree = self.hidden.statistic
+
+        def children(level: int, node: int) -> list[int]:
+            start = tree.starts[level] + node * tree.branching
+            return [int(v) for v in leakage.value[start : start + tree.branching]]
+
+        return min(descend(children, tree.levels), self.column.cells - 1)
+
+
+def descend(children: Callable[[int, int], Sequence[int]], levels: int) -> int:
+    """The leaf where the counts, clamped at zero, pass one half; asks for children along one path only."""
+    node, target = 0, 0.0
+    for level in range(levels):
+        counts = [max(0, count) for count in children(level, node)]
+        target = sum(counts) / 2 if level == 0 else min(target, sum(counts))
+        child = 0
+        while child < len(counts) - 1 and counts[child] < target:
+            target -= counts[child]
+            child += 1
+        node = node * len(counts) + child
+    return node

@@ -1,0 +1,130 @@
+"""Continual observation: what each construction guarantees, and to whom."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from support.fits import ALARM, fit, with_scale
+from support.laws import tells_of_those_who_stay
+from undeleted.baselines import RenoisedTree, TreeCounter
+from undeleted.baselines._dyadic import levels_of
+from undeleted.coins import ClampedGeometric, seeded
+from undeleted.errors import BadBudget, BudgetSpent
+from undeleted.mechanisms import RangeCounts
+from undeleted.privacy import Budget, Event, account
+from undeleted.schema import Number, Schema
+from undeleted.statistics import ClippedSum, Count, RangeTree
+
+X = Number("x", min=0, max=2)
+PEOPLE = Schema([X])
+LAW = ClampedGeometric(Fraction(1, 2), low=0, high=4)
+WORLDS = [(1, 0, *rest) for rest in product((0, 2), repeat=2)]  # they agree on the two that leave
+
+
+def test_a_tree_over_the_deletions_tells_nothing_of_those_who_stay():
+    """First the textbook tree, which does: it noises the data again after the first deletion."""
+    assert tells_of_those_who_stay(lambda: RenoisedTree(ClippedSum(X), PEOPLE, LAW, 2), WORLDS, [0, 1])
+    assert not tells_of_those_who_stay(lambda: TreeCounter(ClippedSum(X), PEOPLE, LAW, 2), WORLDS, [0, 1])
+
+
+@pytest.mark.parametrize("horizon", [1, 7, 8, 1000])
+def test_both_pay_for_everybody_out_of_one_budget(horizon):
+    counter = TreeCounter(Count(), PEOPLE, Budget(1.0), horizon)
+    first = Event(counter.first_laws[0], 1)
+    stream = Event(counter.stream_laws[0], 1, times=levels_of(horizon))
+    assert account([first, stream], 0.0).epsilon == pytest.approx(1.0)
+    renoised = RenoisedTree(Count(), PEOPLE, Budget(1.0), horizon)
+    everything = Event(renoised.laws[0], 1, times=2 * levels_of(horizon + 1))
+    assert account([everything], 0.0).epsilon == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("make", [TreeCounter, RenoisedTree])
+def test_no_person_is_in_more_noisy_sums_than_were_paid_for(make):
+    """Brute force without noise: how often one person's number is added up over a whole run."""
+    horizon = 13
+
+    class Counting(make):
+        def __init__(self):
+            super().__init__(
+                ClippedSum(Number("x", min=0, max=1)),
+                Schema([Number("x", min=0, max=1)]),
+                Budget(1.0),
+                horizon,
+            )
+            self.sums = 0
+
+        def _sum(self, start, end):
+            total = super()._sum(start, end)
+            self.sums += abs(int(total[0]))
+            return total
+
+    for leaves_at in range(horizon):
+        curator = Counting()
+        order = [0] * leaves_at + [1] + [0] * (horizon - leaves_at - 1)
+        curator.start(order, seeded(7))
+        for point in order:
+            curator.delete([point])
+        paid = levels_of(horizon) if make is TreeCounter else 2 * levels_of(horizon + 1)
+        assert 1 <= curator.sums <= paid
+
+
+def test_the_noise_after_t_deletions_is_that_of_its_dyadic_blocks(coins):
+    """At t = 7 the tree adds three blocks; at t = 8 one.  In both directions."""
+    wide = Number("w", min=0, max=6999)
+    tree = RangeTree(wide, branching=7000)
+    curator = TreeCounter(tree, Schema([wide]), Budget(1.0), horizon=8)
+    data = list(range(100))
+    curator.start(data, coins)
+    law = curator.stream_laws[0]
+    seven = curator.delete(data[:7]).value
+    eight = curator.delete(data[7:8]).value
+    exact = np.zeros(7000, dtype=int)
+    exact[8:100] = 1
+    exact[7] = 1
+    noise = (seven - exact) - (curator._first - np.bincount(data, minlength=7000))
+    assert noise.var() == pytest.approx(3 * 2 * law.scale**2, rel=0.15)
+    exact[7] = 0
+    single = -((eight - exact) - (curator._first - np.bincount(data, minlength=7000)))
+    assert fit(single, law) > ALARM
+    assert fit(single, with_scale(law, 0.8)) < ALARM
+    assert fit(single, with_scale(law, 1.2)) < ALARM
+    assert law.scale == pytest.approx(levels_of(8) / 0.5)
+
+
+@pytest.mark.parametrize("make", [TreeCounter, RenoisedTree])
+def test_one_by_one_and_in_batches_the_error_is_the_same(make):
+    errors = {"one by one": [], "batched": []}
+    for seed in range(300):
+        for how in errors:
+            curator = make(Count(), PEOPLE, Budget(1.0), 20)
+            curator.start([1] * 30, seeded(f"{how} {seed}"))
+            batches = [[1]] * 20 if how == "one by one" else [[1] * 13, [1] * 7]
+            last = [curator.delete(batch) for batch in batches][-1]
+            errors[how].append(int(last.value[0]) - 10)
+    assert stats.ks_2samp(*errors.values()).pvalue > ALARM
+    assert np.std(errors["batched"]) > 5
+
+
+def test_range_counts_are_counted_continually():
+    column = Number("v", min=0, max=2**10 - 1)
+    reader = RangeCounts(column, Budget(50.0))
+    curator = TreeCounter(reader.statistic, Schema([column]), Budget(50.0), horizon=600)
+    first = curator.start(list(range(1024)), seeded(7))
+    after = curator.delete(list(range(600)))
+    assert abs(reader.median(first).value - 512) < 20
+    assert abs(reader.median(after).value - 812) < 40
+
+
+@pytest.mark.parametrize("make", [TreeCounter, RenoisedTree])
+def test_the_plan_is_kept(make):
+    curator = make(Count(), PEOPLE, Budget(1.0), 2)
+    curator.start([1, 1, 1, 1], seeded(7))
+    curator.delete([1])
+    with pytest.raises(BudgetSpent, match="deletion 3"):
+        curator.delete([1, 1])
+    curator.delete([1])
+    with pytest.raises(BadBudget, match="horizon must be at least 1"):
+        make(Count(), PEOPLE, Budget(1.0), 0)

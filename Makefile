@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 CORES  ?= 2
+BENCHMARKS := sum_error median_rank_error grown_release
 
 .PHONY: demo test test-all lint mutants bench build clean help
 
@@ -32,12 +33,14 @@ lint: $(VENV)/.dev  ## style, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python benchmarks/tables.py --check
 
 mutants: $(VENV)/.dev  ## break the source in named ways; the named test must notice
 	$(BIN)/python tests/mutants/run.py
 
 bench: $(VENV)/.dev  ## every benchmark; fails when a stated ratio is missed
-	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py || exit 1; done
+	$(BIN)/python benchmarks/tables.py
 
 build: $(VENV)/.dev  ## wheel and sdist
 	rm -rf dist

@@ -165,6 +165,19 @@ def test_ranges_and_quantiles_hold_as_often_as_they_say(noise, deleted):
     assert stats.binomtest(held["aligned"], 1000, 0.97, alternative="greater").pvalue > 1e-6
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_leaf_that_is_cut_in_two_may_hide_all_its_people_on_one_side(side):
+    """400 people on one value, in a leaf that is not expanded: shared out evenly they would be lost."""
+    mechanism = GrownRangeCounts(WIDE, Budget(10.0), threshold=500)
+    edge = 5 * 2**28
+    people = np.full(400, edge + (10 if side == "left" else 2**27))
+    for seed in range(50):
+        release = mechanism.release(Arrays(PEOPLE.table(people)), seeded(f"cut {seed}"))
+        there = 400 if side == "left" else 0
+        assert there in mechanism.count(release, 0, edge + 20, confidence=1 - 1e-9)
+        assert int(people[0]) in mechanism.median(release, confidence=1 - 1e-9)
+
+
 def test_a_domain_of_64_bits_is_grown_and_answered():
     huge = Number("h", min=0, max=2**64 - 1)
     people = Schema([huge])

@@ -46,7 +46,7 @@ def page() -> str:
     lines = [INTRO, "## A sum", ""]
     lines += [
         "Mean absolute error of a sum of 200,000 numbers from 0 to 100 after the k largest left; mean of",
-        f"{sums['seeds']} runs (`benchmarks/sum_error.py`). *fixed* recomputes with the whole budget each time:",
+        f"{sums['seeds']} runs (`benchmarks/sum_error.py`). *fixed* recomputes with the whole budget:",
         "its error stays, and its privacy goes, as the second table shows.",
         "",
     ]

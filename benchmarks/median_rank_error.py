@@ -165,7 +165,7 @@ def draw(bench: Bench) -> None:
         .mark_line(point=True)
         .encode(
             x=alt.X("k:Q", scale=alt.Scale(type="log"), title="deletions, all from one side"),
-            y=alt.Y("mean:Q", scale=alt.Scale(type="symlog"), title="mean rank error of the median"),
+            y=alt.Y("mean:Q", scale=alt.Scale(type="log"), title="mean rank error of the median"),
             color=alt.Color("curve:N", title=None),
             strokeDash=alt.StrokeDash("noise:N", title=None),
         )

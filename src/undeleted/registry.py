@@ -30,6 +30,15 @@ def summary(folder: str, name: str) -> str:
     return " ".join((ast.get_docstring(ast.parse(source)) or "").split("\n\n")[0].split())
 
 
+def constant(folder: str, name: str, variable: str) -> Any:
+    """A literal that a file assigns to a name, read without importing the file; None if there is none."""
+    source = resources.files(folder).joinpath(_module(folder, name) + ".py").read_text(encoding="utf-8")
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign) and [ast.unparse(t) for t in node.targets] == [variable]:
+            return ast.literal_eval(node.value)
+    return None
+
+
 def find(folder: str, name: str) -> Any:
     """The one public thing of a file: `NoisySum` or `noisy_sum` in `noisy_sum.py`."""
     stem = _module(folder, name)

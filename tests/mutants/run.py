@@ -8,6 +8,7 @@ must fail.  Each runs in a copy of the tree.  A mutant that no longer applies is
 the code.  Before the mutants, the named tests are run on the untouched source, where they must pass.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -31,9 +32,8 @@ def copy_of_the_tree(folder: str) -> Path:
 
 def pytest(tree: Path, *tests: str) -> tuple[int, str]:
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
-    environment = {
+    environment = os.environ | {
         "PYTHONPATH": str(tree / "src"),
-        "PATH": "",
         "HYPOTHESIS_STORAGE_DIRECTORY": str(tree / ".h"),
     }
     done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)

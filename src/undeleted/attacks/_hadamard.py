@@ -30,7 +30,8 @@ def fwht(array: Any, *, kernel: str = "auto") -> None:
     if array.ndim != 1 or array.dtype not in (np.float32, np.float64) or not array.flags.c_contiguous:
         raise BadQuestion("the transform works in place.", "Give a contiguous vector of float32 or float64.")
     if kernel == "auto":
-        kernel = "numba" if importlib.util.find_spec("numba") else "numpy"
+        worth_compiling = array.size >= 1 << 22 and importlib.util.find_spec("numba")
+        kernel = "numba" if worth_compiling else "numpy"
     if kernel == "numba":
         _numba_kernel()(array)
     else:
@@ -77,7 +78,7 @@ def _numba_kernel() -> Callable[[Any], None]:
 
     row, strip = 1 << 12, 32
 
-    @njit(fastmath=True)  # type: ignore[untyped-decorator]
+    @njit(fastmath=True)
     def across(a: Any, start: int, count: int, length: int) -> None:
         """Transform across `count` runs of `length` neighbours; the inner loops are long and contiguous."""
         width = 1
@@ -98,7 +99,7 @@ def _numba_kernel() -> Callable[[Any], None]:
                         p[j], q[j] = p[j] + q[j], p[j] - q[j]
                 width *= 2
 
-    @njit(fastmath=True)  # type: ignore[untyped-decorator]
+    @njit(fastmath=True)
     def inside(a: Any, start: int, length: int) -> None:
         """The lowest levels, within runs of at most 16."""
         for base in range(start, start + length, 4):
@@ -106,7 +107,7 @@ def _numba_kernel() -> Callable[[Any], None]:
             u, v, w, x = p + q, p - q, r + s, r - s
             a[base], a[base + 1], a[base + 2], a[base + 3] = u + w, v + x, u - w, v - x
 
-    @njit(fastmath=True, parallel=True)  # type: ignore[untyped-decorator]
+    @njit(fastmath=True, parallel=True)
     def transform(a: Any) -> None:
         n = a.size
         if n < 16:

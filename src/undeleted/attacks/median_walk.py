@@ -1,10 +1,11 @@
 """Walk a retrained median across the people who stay, by deleting one's own points on one side (P2).
 
-    n odd,  K own points above the median   ⌈K/2⌉ undeleted values exposed
-    n even                                  ⌊K/2⌋
+    one-sided     n odd, K own points above the median: ⌈K/2⌉ undeleted values exposed; n even: ⌊K/2⌋
+    two-sided     K/2 above, then K/2 below: half as far, and back
+    alternating   one above, one below, …: back and forth over a single point
 
-Every second deletion moves the median one record down, onto somebody who did not ask for anything.
-Alternating sides would step back and forth and expose a single point.
+After A deletions above and B below, the median is the record of rank ⌈(n − A − B)/2⌉ + B: that counts the
+exposed for any strategy.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,12 +22,22 @@ from undeleted.mechanisms.noisy_histogram import NoisyHistogram
 from undeleted.privacy import NEIGHBOURS, Budget
 from undeleted.schema import Number, Schema
 
+FACTS = {
+    "claim": "P2",
+    "controls": "K records on one side of the median",
+    "learns": "values of people who stayed",
+    "predicts": "⌈K/2⌉ of them for n odd, ⌊K/2⌋ for n even",
+}
 DOMAIN = 2**20  # values are integers below this
 BINS = 256
 
 
 def median_walk(
-    world: World, *, controlled: Sequence[int], read: Callable[[Any], Any] = lambda output: output
+    world: World,
+    *,
+    controlled: Sequence[int],
+    read: Callable[[Any], Any] = lambda output: output,
+    strategy: str = "one-sided",
 ) -> frozenset[Any]:
     """Return the values that deletions exposed; `read` finds the median in an output.
 
@@ -37,15 +48,45 @@ def median_walk(
     """
     own = world.corrupt(*controlled)
     first = read(world.look())
-    above = [i for i in controlled if own[i] > first]  # one side only
-    seen = {read(world.delete(i)) for i in above}
+    above = [i for i in controlled if own[i] > first]
+    below = [i for i in controlled if own[i] < first]
+    seen = {read(world.delete(i)) for i in in_order(above, below, strategy)}
     return frozenset(seen) - {first, *own.values()}
+
+
+def in_order(above: list[int], below: list[int], strategy: str) -> list[int]:
+    """Whom to delete, and when."""
+    if strategy == "one-sided":
+        return above
+    if strategy == "two-sided":
+        return [*above, *below]
+    pairs = zip(above, below, strict=False)
+    return [i for pair in pairs for i in pair]
+
+
+def exposed_by(n: int, above: int, below: int, strategy: str) -> int:
+    """How many records the median steps on, beside the first."""
+    sides = [s for s, _ in _sides(above, below, strategy)]
+    gone_above = gone_below = 0
+    ranks = {(n + 1) // 2}
+    for side in sides:
+        gone_above, gone_below = gone_above + (side == "above"), gone_below + (side == "below")
+        ranks.add((n - gone_above - gone_below + 1) // 2 + gone_below)
+    return len(ranks) - 1
+
+
+def _sides(above: int, below: int, strategy: str) -> list[tuple[str, int]]:
+    order = in_order(list(range(above)), list(range(above, above + below)), strategy)
+    return [("above" if i < above else "below", i) for i in order]
 
 
 def run(
     *,
     n: Annotated[int, "how many people"] = 1001,
-    controlled: Annotated[int, "how many of them are the attacker's, all above the median"] = 64,
+    controlled: Annotated[int, "how many of them are the attacker's, at the ends of the line"] = 64,
+    strategy: Annotated[
+        Literal["one-sided", "two-sided", "alternating"], "all from above, above then below, or in turn"
+    ] = "one-sided",
     against: Annotated[
         Literal["retrain-median", "noisy-histogram", "frozen-median"], "the curator under attack"
     ] = "retrain-median",
@@ -59,23 +100,28 @@ def run(
     if not 0 <= controlled <= n // 2:
         remedy = f"Choose from 0 to n // 2 = {n // 2}."
         raise BadQuestion(f"{controlled} of {n} points cannot all lie above the median.", remedy)
+    low = 0 if strategy == "one-sided" else controlled // 2
     people, curator, read = stage(n, against, epsilon, seed)
-    own = range(n - controlled, n)
-    (_, claims) = dynamic_game(
-        curator, lambda w: median_walk(w, controlled=own, read=read), people, controlled, seeded(seed)
-    )
-    exposed = len(set(claims) & set(people[: n - controlled]))
+    own = [*range(n - controlled + low, n), *range(low)]
+
+    def attacker(world: World) -> frozenset[Any]:
+        return median_walk(world, controlled=own, read=read, strategy=strategy)
+
+    _, claims = dynamic_game(curator, attacker, people, controlled, seeded(seed))
+    exposed = len(set(claims) & set(people[low : n - controlled + low]))
+    steps = len(_sides(controlled - low, low, strategy))
     return {
         "attack": "median-walk",
         "against": against,
         "n": n,
         "controlled": controlled,
-        "deletions": controlled,
+        "deletions": steps,
+        "strategy": strategy,
         "claims": len(claims),
         "exposed": exposed,
         "wrong": len(claims) - exposed,
         "undeleted": n - controlled,
-        "predicted": (controlled + n % 2) // 2 if against == "retrain-median" else 0,
+        "predicted": exposed_by(n, controlled - low, low, strategy) if against == "retrain-median" else 0,
         "seed": seed,
     }
 

@@ -13,10 +13,20 @@ Kind = Literal["mechanisms", "leaky", "baselines", "attacks", "statistics", "eng
 def listing(kind: Annotated[Kind, typer.Argument(help="What to list.")], json: AsJson = False) -> None:
     """List mechanisms, leaky ones, baselines, attacks, statistics or engines."""
     folder = f"undeleted.{kind}"
-    found = {name: registry.summary(folder, name) for name in registry.names(folder)}
+    found = [
+        {
+            "name": name,
+            "summary": registry.summary(folder, name),
+            **(registry.constant(folder, name, "FACTS") or {}),
+        }
+        for name in registry.names(folder)
+    ]
     if json:
-        print_json([{"name": name, "summary": summary} for name, summary in found.items()])
+        print_json(found)
         return
-    width = max(len(name) for name in found) + 2
-    for name, summary in found.items():
-        print(f"{name:<{width}}{summary}")
+    width = max(len(entry["name"]) for entry in found) + 2
+    for entry in found:
+        print(f"{entry['name']:<{width}}{entry['summary']}")
+        for fact in ("claim", "controls", "learns", "predicts"):
+            if fact in entry:
+                print(f"{'':<{width}}{fact:<10}{entry[fact]}")

@@ -11,7 +11,7 @@ proportion to the reach: a count is not drowned by the scale of a sum of squares
 
 import math
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from undeleted.coins import DiscreteGaussian, DiscreteLaplace
 from undeleted.errors import BadBudget
@@ -39,6 +39,7 @@ def calibrate(
     weights: Sequence[float] | None = None,
     rows: int = 1,
     times: int = 1,
+    only: Literal["gaussian"] | None = None,
 ) -> list[Noise]:
     """The noise of several statistics, each published `times` times, that cost no more than the budget."""
     for name, value in (("rows", rows), ("times", times), ("statistics", len(statistics))):
@@ -55,7 +56,7 @@ def calibrate(
     gaussians = _gaussians(statistics, shares, _rho_for(budget), rows)
     # Where Laplace noise depends on advanced composition it is twice as wide as a Gaussian: not a candidate.
     close = _spread(laplaces, statistics) < 4 * _spread(gaussians, statistics)
-    candidates = [laplaces, gaussians] if close else [gaussians]
+    candidates = [laplaces, gaussians] if close and only is None else [gaussians]
     tight = [_tighten(noises, statistics, budget, rows, times) for noises in candidates]
     return min(tight, key=lambda noises: _spread(noises, statistics))
 

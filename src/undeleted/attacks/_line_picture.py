@@ -1,0 +1,45 @@
+"""A picture of two means losing their points: the boundary as it walks, and the people who fell out."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from undeleted.attacks._picture import require_writable
+from undeleted.errors import BadQuestion
+
+
+def line_picture(path: str, others: Any, states: Sequence[Any], found: Mapping[int, int]) -> None:
+    """The boundary after every deletion, those who stayed near it, and those who were read off."""
+    target = require_writable(path)
+    try:
+        import altair as alt
+    except ImportError:
+        raise BadQuestion(
+            "pictures need Altair.", "Install it with `pip install 'undeleted[plots]'`."
+        ) from None
+    walk = [{"deletions": i, "value": sum(s.centres) / 2} for i, s in enumerate(states)]
+    low, high = min(w["value"] for w in walk), max(w["value"] for w in walk)
+    pad = 0.05 * (high - low) + 1
+    near = [int(v) for v in others if low - pad <= v <= high + pad]
+    exposed = set(found.values())
+    dots = [{"value": v, "who": "read off exactly" if v in exposed else "stayed hidden"} for v in near]
+    scale = alt.Scale(domain=[low - pad, high + pad])
+    path_of = alt.Chart(alt.InlineData(values=walk)).mark_line(color="#4c78a8")
+    line = path_of.encode(
+        x=alt.X("value:Q", scale=scale, title="value"), y=alt.Y("deletions:Q", sort="descending")
+    ).properties(
+        width=640, height=220, title="The boundary between the two means walks as points are deleted"
+    )
+    ticks = alt.Chart(alt.InlineData(values=dots)).mark_tick(thickness=2, size=30)
+    people = ticks.encode(
+        x=alt.X("value:Q", scale=scale, title="people who stayed"),
+        color=alt.Color(
+            "who:N",
+            title=None,
+            scale=alt.Scale(domain=["read off exactly", "stayed hidden"], range=["#d62728", "#ccc"]),
+        ),
+    ).properties(width=640, height=50)
+    chart = alt.vconcat(line, people)
+    if target.suffix == ".html":
+        chart.save(target, inline=True)
+    else:
+        chart.save(target)

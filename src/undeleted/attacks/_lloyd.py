@@ -1,0 +1,87 @@
+"""Two means on the line, retrained after every deletion by our exact Lloyd or scikit-learn, or released once.
+
+Values are integers.  Lloyd's sums are exact, and a centre is one correctly rounded division; scikit-learn
+is used unchanged.  The release-once counterpart publishes a noisy histogram and finds the centres from it.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from undeleted.coins import DiscreteLaplace, Seeded
+from undeleted.errors import BadQuestion, NotThere
+
+BINS = 256
+
+
+def lloyd(ordered: Any, start: tuple[float, float], weights: Any = None) -> tuple[float, float]:
+    """Centres of two clusters of sorted values, from two first centres to a fixed point.
+
+    >>> lloyd(np.array([0, 1, 2, 10, 12]), (0.0, 1.0))
+    (1.0, 11.0)
+    """
+    weights = np.ones(ordered.size, dtype=np.int64) if weights is None else weights
+    count = np.concatenate([[0], np.cumsum(weights)])
+    total = np.concatenate([[0], np.cumsum(weights * ordered)])
+    centres, cut = start, -1
+    while True:
+        at = int(np.searchsorted(ordered, (centres[0] + centres[1]) / 2, side="right"))
+        if at == cut or count[at] == 0 or count[at] == count[-1]:
+            return centres
+        cut = at
+        left, right = count[at], count[-1] - count[at]
+        centres = (float(int(total[at]) / int(left)), float(int(total[-1] - total[at]) / int(right)))
+
+
+def sklearn_centres(ordered: Any, seed: int) -> tuple[float, float]:
+    """scikit-learn's KMeans, unchanged."""
+    try:
+        from sklearn.cluster import KMeans
+    except ImportError:
+        raise BadQuestion(
+            "this curator needs scikit-learn.", "Install it with `pip install 'undeleted[models]'`."
+        ) from None
+    fitted = KMeans(n_clusters=2, random_state=seed).fit(ordered[:, None].astype(np.float64))
+    low, high = sorted(float(c) for c in fitted.cluster_centers_[:, 0])
+    return low, high
+
+
+class TwoMeans:
+    """The curator: all values, and the centres after every deletion.  `own` are the attacker's values."""
+
+    def __init__(self, values: Any, own: Any, fit: str, coins: Seeded, *, seed: int = 0) -> None:
+        self.n, self.own = int(values.size), np.sort(own)
+        self.deletions = 0
+        self._ordered, self._fit, self._seed, self._coins = np.sort(values), fit, seed, coins
+        if fit == "release-once":
+            self._edges = np.linspace(self._ordered[0], self._ordered[-1], BINS + 1)
+            exact = np.bincount(self._bin(self._ordered), minlength=BINS)
+            self._noisy = coins.noisy(DiscreteLaplace(1.0), exact)
+
+    def look(self) -> tuple[float, float]:
+        if self._fit == "lloyd":
+            return lloyd(self._ordered, self._two_of_them())
+        if self._fit == "sklearn":
+            return sklearn_centres(self._ordered, self._seed)
+        middles = (self._edges[:-1] + self._edges[1:]) / 2
+        return lloyd(middles.astype(np.int64), (middles[0], middles[-1]), np.maximum(self._noisy, 0))
+
+    def _two_of_them(self) -> tuple[float, float]:
+        """First centres: two different values, drawn anew each time (Forgy's start)."""
+        while True:
+            first, second = sorted(float(self._ordered[i]) for i in self._coins.choose(self.n, 2))
+            if first < second:
+                return first, second
+
+    def delete(self, value: int) -> None:
+        at = int(np.searchsorted(self._ordered, value))
+        if at >= self._ordered.size or self._ordered[at] != value:
+            raise NotThere(1)
+        self._ordered = np.delete(self._ordered, at)
+        self.n -= 1
+        self.deletions += 1
+        if self._fit == "release-once":
+            self._noisy[self._bin(np.array([value]))[0]] -= 1
+
+    def _bin(self, values: Any) -> Any:
+        return np.clip(np.searchsorted(self._edges, values, side="right") - 1, 0, BINS - 1)

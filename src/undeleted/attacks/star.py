@@ -1,0 +1,70 @@
+"""One query per index, steered by deleting stars: 3kn controlled points reconstruct everybody (P5).
+
+release   q_i(D) + Laplace noise, for an index i within k/3k of the number of stars
+"""
+
+from typing import Annotated, Any, Literal
+
+from undeleted.attacks._blocks import single
+from undeleted.attacks._reconstruction import Report, check_size, exact_answers, hidden_half
+from undeleted.attacks._tasks import BatchQueries
+from undeleted.coins import DiscreteLaplace, seeded
+from undeleted.errors import BadQuestion
+from undeleted.privacy import NEIGHBOURS, Budget
+
+FACTS = {
+    "claim": "P5",
+    "controls": "3kn stars",
+    "learns": "almost everybody",
+    "predicts": "as fourier, with α = 8/ε²",
+}
+
+
+def star(world: BatchQueries) -> Any:
+    """Answers to all n queries, one after each 3k deletions.
+
+    >>> import numpy as np
+    >>> exact = exact_answers(np.array([0, 1, 1, 0], dtype=np.uint8))
+    >>> quiet = (DiscreteLaplace(1e-9), DiscreteLaplace(1e-9))
+    >>> star(BatchQueries(exact, k=1, t=1, laws=quiet, coins=seeded(7), frozen=False))
+    array([2., 1., 1., 0.])
+    """
+    return single(world)
+
+
+def run(
+    *,
+    n: Annotated[int, "how many possible members, a power of two"] = 2**14,
+    k: Annotated[int, "how well a release must know the number of stars"] = 32,
+    epsilon: Annotated[float, f"ε of every release ({NEIGHBOURS})"] = 0.5,
+    against: Annotated[
+        Literal["retrain", "release-once"], "a curator that retrains, or one that releases once"
+    ] = "retrain",
+    seed: Annotated[int, "the same seed gives the same run"] = 7,
+) -> dict[str, Any]:
+    """Play against a curator that answers one query with differential privacy after every deletion."""
+    Budget(epsilon)
+    check_size(n, 64)
+    if k < 1:
+        raise BadQuestion(f"k = {k} leaves no index to find.", "Choose k ≥ 1.")
+    report = Report("star", against, n)
+    members = hidden_half(n, seeded(f"members {seed}"))
+    exact = exact_answers(members)
+    law = DiscreteLaplace(2 / epsilon)
+    world = BatchQueries(exact, k, 1, (law, law), seeded(seed), frozen=against == "release-once")
+    answers = star(world)
+    return report.finish(
+        members,
+        answers,
+        exact,
+        2 * (2 / epsilon) ** 2,
+        controlled=world.controlled,
+        deletions=world.deletions,
+        releases=world.releases,
+        missed_indices=world.missed,
+        epsilon=epsilon,
+        delta=0.0,
+        within_theorem=epsilon <= 1,
+        k=k,
+        seed=seed,
+    )

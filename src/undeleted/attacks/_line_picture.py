@@ -23,12 +23,17 @@ def line_picture(path: str, others: Any, states: Sequence[Any], found: Mapping[i
     exposed = set(found.values())
     dots = [{"value": v, "who": "read off exactly" if v in exposed else "stayed hidden"} for v in near]
     scale = alt.Scale(domain=[low - pad, high + pad])
-    path_of = alt.Chart(alt.InlineData(values=walk)).mark_line(color="#4c78a8")
-    line = path_of.encode(
-        x=alt.X("value:Q", scale=scale, title="value"), y=alt.Y("deletions:Q", sort="descending")
-    ).properties(
-        width=640, height=220, title="The boundary between the two means walks as points are deleted"
+    path_of = alt.Chart(alt.InlineData(values=walk)).mark_line(color="#4c78a8", strokeWidth=1)
+    first, last = ("{:,.1f} and {:,.1f}".format(*s.centres) for s in (states[0], states[-1]))
+    title = alt.Title(
+        "The boundary between the two means walks as points are deleted",
+        subtitle=f"centres at first {first}, at last {last}; {len(found)} people read off",
     )
+    line = path_of.encode(
+        x=alt.X("value:Q", scale=scale, title="value"),
+        y=alt.Y("deletions:Q", sort="descending"),
+        order="deletions:Q",
+    ).properties(width=640, height=220, title=title)
     ticks = alt.Chart(alt.InlineData(values=dots)).mark_tick(thickness=2, size=30)
     people = ticks.encode(
         x=alt.X("value:Q", scale=scale, title="people who stayed"),

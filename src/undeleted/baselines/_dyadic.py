@@ -10,8 +10,12 @@ from typing import TypeAlias
 import numpy as np
 
 from undeleted.arrays import IntArray
+from undeleted.baselines._points import Point, Points, nonempty, started, without
 from undeleted.coins import Coins, Law
+from undeleted.engines.arrays import Arrays
+from undeleted.errors import BadBudget, BudgetSpent
 from undeleted.privacy import Budget, Privacy, Zcdp, calibrate
+from undeleted.schema import Schema
 from undeleted.statistics import Statistic
 
 Sum: TypeAlias = Callable[[int, int], IntArray]  # the exact sum of the stream's elements from, …, to − 1
@@ -33,6 +37,39 @@ def add_noise(statistic: Statistic, laws: Sequence[Law], exact: IntArray, coins:
     """Noise on every cell, block by block."""
     blocks = zip(statistic.starts, statistic.blocks, laws, strict=True)
     return np.concatenate([coins.noisy(law, exact[s : s + b.width]) for s, b, law in blocks])
+
+
+class Continual:
+    """The bookkeeping of a curator under continual observation: who is left, and the stream of deletions."""
+
+    def __init__(self, statistic: Statistic, schema: Schema, horizon: int) -> None:
+        if horizon < 1:
+            raise BadBudget("horizon", horizon, "at least 1")
+        self.statistic, self.schema, self.horizon = statistic, schema, horizon
+        self._left: Points | None = None
+        self._stream: list[Point] = []
+
+    def _begin(self, data: Sequence[Point]) -> IntArray:
+        """Take the data; their exact total."""
+        self._left, self._stream = nonempty(data, self), []
+        return Arrays(self.schema.table(list(self._left))).total(self.statistic)
+
+    def _advance(self, points: Sequence[Point]) -> int:
+        """Delete points, within the plan; how many have been deleted by now."""
+        left = without(started(self._left, self), points)
+        length = len(self._stream) + len(points)
+        if length > self.horizon:
+            raise BudgetSpent(f"deletion {length}", 1 / self.horizon, 0.0, 1.0)
+        self._left = left
+        self._stream.extend(points)
+        return length
+
+    def _deleted(self, start: int, end: int) -> IntArray:
+        """What the deletions start, …, end − 1 took away."""
+        gone = self.statistic.of(self.schema.table(self._stream[start:end]))
+        total = np.zeros(self.statistic.size, dtype=np.int64)
+        total[gone.cells] = gone.values
+        return total
 
 
 class Dyadic:

@@ -11,21 +11,17 @@ those who stay   *not* undeleted-safe: the blocks that hold the first element dr
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from undeleted.arrays import IntArray
-from undeleted.baselines._dyadic import Dyadic, levels_of, noise_for
-from undeleted.baselines._points import Point, Points, nonempty, started, without
+from undeleted.baselines._dyadic import Continual, Dyadic, levels_of, noise_for
+from undeleted.baselines._points import Point
 from undeleted.coins import Coins, Law
-from undeleted.engines.arrays import Arrays
-from undeleted.errors import BadBudget, BudgetSpent
 from undeleted.mechanisms._linear import Cells
 from undeleted.privacy import Privacy
 from undeleted.schema import Schema
 from undeleted.statistics import Statistic
 
 
-class RenoisedTree:
+class RenoisedTree(Continual):
     """The textbook tree counter on a data set and its deletions, for at most `horizon` deletions.
 
     >>> from undeleted.coins import seeded
@@ -38,30 +34,20 @@ class RenoisedTree:
     """
 
     def __init__(self, statistic: Statistic, schema: Schema, noise: Privacy | Law, horizon: int) -> None:
-        if horizon < 1:
-            raise BadBudget("horizon", horizon, "at least 1")
-        self.statistic, self.schema, self.horizon = statistic, schema, horizon
+        super().__init__(statistic, schema, horizon)
         # A person is in the blocks of the first element and, on leaving, in those of the deletion.
         self.laws = noise_for(statistic, noise, 2 * levels_of(horizon + 1))
-        self._left: Points | None = None
-        self._stream: list[Point] = []
 
     def start(self, data: Sequence[Point], coins: Coins) -> Cells:
-        self._left, self._stream = nonempty(data, self), []
-        self._total = Arrays(self.schema.table(list(self._left))).total(self.statistic)
-        self._tree = Dyadic(self.statistic, self.laws, self._sum, coins)
+        self._total = self._begin(data)
+        self._tree = Dyadic(self.statistic, self.laws, self._elements, coins)
         return Cells(self._tree.prefix(1))
 
     def delete(self, points: Sequence[Point]) -> Cells:
-        left = without(started(self._left, self), points)
-        if len(self._stream) + len(points) > self.horizon:
-            raise BudgetSpent(f"deletion {len(self._stream) + len(points)}", 1 / self.horizon, 0.0, 1.0)
-        self._left = left
-        self._stream.extend(points)
-        return Cells(self._tree.prefix(1 + len(self._stream)))
+        length = self._advance(points)
+        return Cells(self._tree.prefix(1 + length))
 
-    def _sum(self, start: int, end: int) -> IntArray:
-        gone = self.statistic.of(self.schema.table(self._stream[max(0, start - 1) : end - 1]))
-        total = self._total.copy() if start == 0 else np.zeros(self.statistic.size, dtype=np.int64)
-        total[gone.cells] -= gone.values
-        return total
+    def _elements(self, start: int, end: int) -> IntArray:
+        """The sum of the stream's elements, of which the data are the first."""
+        deleted = self._deleted(max(0, start - 1), end - 1)
+        return self._total - deleted if start == 0 else -deleted

@@ -12,21 +12,16 @@ the price        the error grows with the logarithm of the planned number of del
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from undeleted.arrays import IntArray
-from undeleted.baselines._dyadic import Dyadic, add_noise, levels_of, noise_for
-from undeleted.baselines._points import Point, Points, nonempty, started, without
+from undeleted.baselines._dyadic import Continual, Dyadic, add_noise, levels_of, noise_for
+from undeleted.baselines._points import Point
 from undeleted.coins import Coins, Law
-from undeleted.engines.arrays import Arrays
-from undeleted.errors import BadBudget, BudgetSpent
 from undeleted.mechanisms._linear import Cells
 from undeleted.privacy import Budget, Privacy, Zcdp, split
 from undeleted.schema import Schema
 from undeleted.statistics import Statistic
 
 
-class TreeCounter:
+class TreeCounter(Continual):
     """Any statistic under continual observation, for at most `horizon` deletions.
 
     >>> from undeleted.coins import seeded
@@ -38,32 +33,16 @@ class TreeCounter:
     """
 
     def __init__(self, statistic: Statistic, schema: Schema, noise: Privacy | Law, horizon: int) -> None:
-        if horizon < 1:
-            raise BadBudget("horizon", horizon, "at least 1")
-        self.statistic, self.schema, self.horizon = statistic, schema, horizon
+        super().__init__(statistic, schema, horizon)
         first, later = split(noise, [1, 1]) if isinstance(noise, Budget | Zcdp) else (noise, noise)
         self.first_laws = noise_for(statistic, first, 1)
         self.stream_laws = noise_for(statistic, later, levels_of(horizon))
-        self._left: Points | None = None
-        self._stream: list[Point] = []
 
     def start(self, data: Sequence[Point], coins: Coins) -> Cells:
-        self._left, self._stream = nonempty(data, self), []
-        exact = Arrays(self.schema.table(list(self._left))).total(self.statistic)
-        self._first = add_noise(self.statistic, self.first_laws, exact, coins)
-        self._tree = Dyadic(self.statistic, self.stream_laws, self._sum, coins)
+        self._first = add_noise(self.statistic, self.first_laws, self._begin(data), coins)
+        self._tree = Dyadic(self.statistic, self.stream_laws, self._deleted, coins)
         return Cells(self._first)
 
     def delete(self, points: Sequence[Point]) -> Cells:
-        left = without(started(self._left, self), points)
-        if len(self._stream) + len(points) > self.horizon:
-            raise BudgetSpent(f"deletion {len(self._stream) + len(points)}", 1 / self.horizon, 0.0, 1.0)
-        self._left = left
-        self._stream.extend(points)
-        return Cells(self._first - self._tree.prefix(len(self._stream)))
-
-    def _sum(self, start: int, end: int) -> IntArray:
-        gone = self.statistic.of(self.schema.table(self._stream[start:end]))
-        total = np.zeros(self.statistic.size, dtype=np.int64)
-        total[gone.cells] = gone.values
-        return total
+        length = self._advance(points)
+        return Cells(self._first - self._tree.prefix(length))

@@ -39,6 +39,13 @@ class Cells:
         return hash(self.value.tobytes())
 
 
+def require_rows(totals: Totals, rows_per_person: int) -> None:
+    """Refuse a table that allows a person more rows than the noise was made for."""
+    if totals.rows_per_person > rows_per_person:
+        rule = f"at least the {totals.rows_per_person} rows per person that the table allows"
+        raise BadBudget("rows_per_person", rows_per_person, rule)
+
+
 class Linear(ABC):
     """A mechanism whose release is a noisy total.
 
@@ -78,9 +85,7 @@ class Linear(ABC):
         return found
 
     def release(self, totals: Totals, coins: Coins) -> Cells:
-        if totals.rows_per_person > self.rows_per_person:
-            rule = f"at least the {totals.rows_per_person} rows per person that the table allows"
-            raise BadBudget("rows_per_person", self.rows_per_person, rule)
+        require_rows(totals, self.rows_per_person)
         exact = totals.total(self.statistic)
         blocks = zip(self.statistic.starts, self.statistic.blocks, self.laws, strict=True)
         return Cells(np.concatenate([coins.noisy(law, exact[s : s + b.width]) for s, b, law in blocks]))

@@ -20,8 +20,9 @@ import numpy as np
 from undeleted.arrays import IntArray
 from undeleted.coins import Coins, DiscreteGaussian, DiscreteLaplace, Law
 from undeleted.engines import Totals
-from undeleted.errors import BadBudget, BadQuestion, TooLarge
+from undeleted.errors import BadQuestion, TooLarge
 from undeleted.intervals import noise_interval, standard_deviation
+from undeleted.mechanisms._linear import require_rows
 from undeleted.mechanisms._ranges import Answer, Ranges
 from undeleted.mechanisms._tree import Level, View, best_branching
 from undeleted.privacy import Budget, Event, Zcdp, calibrate
@@ -157,9 +158,7 @@ class GrownRangeCounts(Ranges):
         return int(self.fanout ** (self.levels - level - 1))
 
     def release(self, totals: Totals, coins: Coins) -> Grown:
-        if totals.rows_per_person > self.rows_per_person:
-            rule = f"at least the {totals.rows_per_person} rows per person that the table allows"
-            raise BadBudget("rows_per_person", self.rows_per_person, rule)
+        require_rows(totals, self.rows_per_person)
         parents: Any = np.zeros(1, dtype=np.uint64)
         prefixes, counts = [], []
         for level, law in enumerate(self.laws):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 
 from undeleted import registry
-from undeleted.cli.output import AsJson, print_facts, print_json
+from undeleted.cli.output import AsJson, print_facts, print_json, working
 from undeleted.errors import UnknownName
 
 FOLDER = "undeleted.attacks"
@@ -37,7 +37,8 @@ def _run_of(name: str) -> Callable[..., None]:
     hints = get_type_hints(run, include_extras=True)
 
     def command(json: bool = False, **parameters: Any) -> None:
-        result = run(**parameters)
+        with working(f"{name} is at work"):
+            result = run(**parameters)
         print_json(result) if json else print_facts(result)
 
     options = [

@@ -2,11 +2,21 @@
 
 import json
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any, TypeAlias
 
 import typer
 
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def working(text: str) -> AbstractContextManager[Any]:
+    """A sign of life on a terminal; nothing in a pipe."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(text)
 
 
 def print_json(result: Any) -> None:
@@ -19,5 +29,14 @@ def print_facts(facts: dict[str, Any]) -> None:
     """One fact a line, values aligned."""
     width = max(len(name) for name in facts) + 2
     for name, value in facts.items():
-        shown = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
-        print(f"{name.replace('_', ' '):<{width}}{shown}")
+        print(f"{name.replace('_', ' '):<{width}}{_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "–"}[value]
+    if isinstance(value, dict):
+        return ", ".join(f"{_shown(v)} {k.replace('_', ' ')}" for k, v in value.items())
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

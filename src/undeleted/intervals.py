@@ -108,7 +108,7 @@ def standard_deviation(law: Law) -> float:
 
 
 def check_confidence(confidence: float) -> None:
-    if not 0 < confidence < 1:
+    if not 0 < confidence <= 1 - 1e-12:
         raise BadQuestion(
             f"confidence = {confidence!r} is not strictly between 0 and 1.", "Choose, say, 0.95."
         )

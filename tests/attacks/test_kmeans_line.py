@@ -73,7 +73,24 @@ def test_only_values_that_are_there_are_deleted():
         world.delete(5)
 
 
-@pytest.mark.parametrize("options", [{"n": 3}, {"alpha": 0.0}, {"alpha": 1.0}, {"n": 10, "alpha": 0.01}])
+def test_coarse_centres_of_few_people_are_not_guessed_at():
+    for n in (20, 50, 100):
+        for digits in (0, 1, 3, -1):
+            runs = [run(n=n, alpha=0.4, digits=digits, seed=seed) for seed in range(30)]
+            assert sum(r["false_positives"] for r in runs) == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n": 3},
+        {"n": 5, "alpha": 0.8},
+        {"n": 10, "alpha": 0.95},
+        {"alpha": 0.0},
+        {"alpha": 1.0},
+        {"n": 10, "alpha": 0.01},
+    ],
+)
 def test_games_that_cannot_be_are_refused(options):
     with pytest.raises(BadQuestion):
         run(**options)

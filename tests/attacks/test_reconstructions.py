@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from undeleted.attacks._reconstruction import check_size, exact_answers
+from undeleted.attacks._reconstruction import check_size, exact_answers, hidden_half
 from undeleted.attacks._tasks import BatchQueries, CountMod, round_half_up
 from undeleted.attacks.batch_queries import batch_queries, sigma_of
 from undeleted.attacks.count_mod import count_mod
@@ -81,7 +81,7 @@ def test_the_wrong_share_depends_on_c_and_not_on_n(n):
 
 
 def test_without_noise_everybody_is_recovered():
-    members = seeded("members").bits(256).astype(np.uint8)
+    members = hidden_half(256, seeded("members"))
     assert np.array_equal(fourier(exact_answers(members)), members == 1)
     quiet = (DiscreteLaplace(1e-6), DiscreteGaussian(1e-6))
     exact = exact_answers(members)
@@ -105,6 +105,15 @@ def test_the_headline_at_a_fortieth_of_its_size():
     assert result["releases"] == 512
     assert result["recovered"] == pytest.approx(0.994, abs=0.004)
     assert not result["within_theorem"]
+
+
+@pytest.mark.parametrize("attacker", ["single", "average", "all"])
+def test_a_missed_block_does_not_ruin_everybody_else(attacker):
+    """k = 1 misses some; the answer to |D| itself must not stand for another query."""
+    for seed in range(3):
+        result = run("batch_queries", n=2**14, k=1, t=32, epsilon=4.0, seed=seed, attacker=attacker)
+        assert result["missed_indices"] > 0
+        assert result["recovered"] > 0.9
 
 
 def test_stronger_attackers_recover_more():
@@ -175,6 +184,8 @@ def test_more_than_is_controlled_is_not_deleted():
         ("fourier", {"n": 100}, BadQuestion),
         ("fourier", {"n": 2**40}, TooLarge),
         ("fourier", {"c": -1.0}, BadQuestion),
+        ("fourier", {"c": math.inf}, BadQuestion),
+        ("batch_queries", {"n": 2**10, "t": 4, "k": 10**6, "attacker": "all"}, TooLarge),
         ("count_mod", {"n": 3}, BadQuestion),
         ("count_mod", {"n": 1}, BadQuestion),
         ("count_mod", {"n": 2**18}, TooLarge),

@@ -5,7 +5,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from support.fits import ALARM, fit, with_scale
 from support.laws import tells_of_those_who_stay
@@ -16,7 +15,7 @@ from undeleted.errors import BadBudget, BudgetSpent
 from undeleted.mechanisms import RangeCounts
 from undeleted.privacy import Budget, Event, account
 from undeleted.schema import Number, Schema
-from undeleted.statistics import ClippedSum, Count, RangeTree
+from undeleted.statistics import ClippedSum, Count, Histogram
 
 X = Number("x", min=0, max=2)
 PEOPLE = Schema([X])
@@ -80,12 +79,11 @@ def test_no_person_is_in_more_noisy_sums_than_were_paid_for(make):
 def test_the_noise_after_t_deletions_is_that_of_its_dyadic_blocks(coins):
     """At t = 7 the tree adds three blocks; at t = 8 one.  In both directions."""
     wide = Number("w", min=0, max=6999)
-    tree = RangeTree(wide, branching=7000)
-    curator = TreeCounter(tree, Schema([wide]), Budget(1.0), horizon=8)
+    curator = TreeCounter(Histogram((wide,)), Schema([wide]), Budget(1.0), horizon=8)
     data = list(range(100))
     curator.start(data, coins)
     law = curator.stream_laws[0]
-    seven = curator.delete(data[:7]).value
+    seven = [curator.delete([person]) for person in data[:7]][-1].value
     eight = curator.delete(data[7:8]).value
     exact = np.zeros(7000, dtype=int)
     exact[8:100] = 1
@@ -101,17 +99,27 @@ def test_the_noise_after_t_deletions_is_that_of_its_dyadic_blocks(coins):
 
 
 @pytest.mark.parametrize("make", [TreeCounter, RenoisedTree])
-def test_one_by_one_and_in_batches_the_error_is_the_same(make):
-    errors = {"one by one": [], "batched": []}
-    for seed in range(300):
-        for how in errors:
-            curator = make(Count(), PEOPLE, Budget(1.0), 20)
-            curator.start([1] * 30, seeded(f"{how} {seed}"))
-            batches = [[1]] * 20 if how == "one by one" else [[1] * 13, [1] * 7]
-            last = [curator.delete(batch) for batch in batches][-1]
-            errors[how].append(int(last.value[0]) - 10)
-    assert stats.ks_2samp(*errors.values()).pvalue > ALARM
-    assert np.std(errors["batched"]) > 5
+def test_one_person_more_in_a_request_moves_no_later_request(make):
+    """A request is one element of the stream: later blocks do not tell how many it named."""
+
+    def blocks_of(first_request):
+        curator = make(Count(), PEOPLE, Budget(1.0), 8)
+        curator.start([1] * 12, seeded(7))
+        curator.delete(first_request)
+        for _ in range(7):
+            curator.delete([1])
+        return sorted(curator._tree._blocks)
+
+    assert blocks_of([1, 1, 1]) == blocks_of([1]) == blocks_of([])
+
+
+def test_an_empty_request_is_noised_like_any_other():
+    curator = TreeCounter(Count(), PEOPLE, Budget(1.0), 4)
+    same = 0
+    for seed in range(200):
+        first = curator.start([1, 1], seeded(f"empty {seed}"))
+        same += curator.delete([]) == first
+    assert same < 60
 
 
 def test_range_counts_are_counted_continually():
@@ -129,8 +137,9 @@ def test_the_plan_is_kept(make):
     curator = make(Count(), PEOPLE, Budget(1.0), 2)
     curator.start([1, 1, 1, 1], seeded(7))
     curator.delete([1])
+    curator.delete([1, 1])
     with pytest.raises(BudgetSpent, match="deletion 3"):
-        curator.delete([1, 1])
-    curator.delete([1])
-    with pytest.raises(BadBudget, match="horizon must be at least 1"):
-        make(Count(), PEOPLE, Budget(1.0), 0)
+        curator.delete([1])
+    for horizon in (0, 2.5):
+        with pytest.raises(BadBudget, match="horizon must be at least 1"):
+            make(Count(), PEOPLE, Budget(1.0), horizon)

@@ -110,6 +110,13 @@ def test_medians_follow_the_deletions():
         assert abs(curator.delete(list(range(400)) * 5) - 700) < 20
 
 
+def test_medians_come_as_values_and_not_as_codes():
+    column = Number("v", min=10, max=60, step=5)
+    for mechanism in (HiddenRangeMedian(column, Budget(50.0)), ExactThenRanges(column, Budget(50.0))):
+        assert WithLeakage(mechanism, Schema([column])).start([30] * 9, seeded(7)) == 30
+    assert LazyRangeMedian(column, Budget(50.0)).start([30] * 9, seeded(7)) == 30
+
+
 def test_leaky_curators_start_before_they_delete():
     with pytest.raises(NotStarted):
         WithLeakage(LEAKY["hidden-range-median"], PEOPLE).delete([1])

@@ -198,6 +198,44 @@ def test_secure_coins_grow_a_tree():
     assert abs(mechanism.total(release).value - 20_000) < 2000
 
 
+def test_endpoints_beyond_floating_point_are_exact():
+    huge = Number("h", min=0, max=2**64 - 1)
+    mechanism, far = GrownRangeCounts(huge, Budget(1.0)), 2**60
+    people = Schema([huge])
+    release = mechanism.release(Arrays(people.table(np.full(20_000, far, dtype=np.uint64))), seeded(7))
+    assert 0 in mechanism.count(release, far + 1, 2 * far)
+    assert 20_000 in mechanism.count(release, far, far)
+    release = mechanism.release(Arrays(people.table(np.full(20_000, far + 1, dtype=np.uint64))), seeded(7))
+    assert far + 1 in mechanism.median(release)
+
+
+def test_padding_beyond_the_domain_is_known_to_be_empty():
+    """65 values on a tree of 256: everybody at the last value, in a node that is mostly padding."""
+    column = Number("v", min=0, max=64)
+    mechanism = GrownRangeCounts(column, Budget(1.0), branching=16, depth=1)
+    release = mechanism.release(Arrays(Schema([column]).table([64] * 10_000)), seeded(7))
+    assert abs(mechanism.total(release).value - 10_000) < 100
+    assert abs(mechanism.count(release, 60, 64).value - 10_000) < 3000
+
+
+@pytest.mark.parametrize("epsilon", [13.0, 60.0, 200.0])
+@pytest.mark.parametrize("cells", [2**8, 2**10, 2**32])
+def test_large_budgets_make_trees_too(epsilon, cells):
+    column = Number("v", min=0, max=cells - 1)
+    mechanism = GrownRangeCounts(column, Budget(epsilon))
+    release = mechanism.release(Arrays(Schema([column]).table([7] * 100)), seeded(7))
+    assert mechanism.median(release).value == 7
+
+
+def test_a_tree_that_would_outgrow_the_memory_stops_and_tells_nothing():
+    column = Number("v", min=0, max=2**26 - 1)
+    mechanism = GrownRangeCounts(column, Budget(100.0), branching=2**12, threshold=0.5)
+    people = np.arange(0, 2**26, 2**26 // 5000)
+    release = mechanism.release(Arrays(Schema([column]).table(people)), seeded(7))
+    assert len(release.counts) < mechanism.levels
+    assert abs(mechanism.total(release).value - people.size) < 50
+
+
 @pytest.mark.parametrize(
     ("options", "error", "problem"),
     [
@@ -205,6 +243,9 @@ def test_secure_coins_grow_a_tree():
         ({"threshold": 1}, BadQuestion, "below the noise"),
         ({"depth": 0}, BadQuestion, "not a level"),
         ({"depth": 9}, BadQuestion, "not a level"),
+        ({"depth": 1.5}, BadQuestion, "not a level"),
+        ({"branching": 2.5}, BadQuestion, "makes no tree"),
+        ({"threshold": float("nan")}, BadQuestion, "not a number"),
         ({"noise": LAW}, BadQuestion, "no threshold follows"),
     ],
 )

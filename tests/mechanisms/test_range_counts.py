@@ -13,7 +13,7 @@ from support.worlds import SmallWorld
 from undeleted.coins import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, seeded
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadQuestion, RejectedValue, TooLarge
-from undeleted.mechanisms import NoisyHistogram, RangeCounts
+from undeleted.mechanisms import GrownRangeCounts, NoisyHistogram, RangeCounts
 from undeleted.mechanisms._linear import Cells
 from undeleted.mechanisms._tree import best_branching
 from undeleted.privacy import Budget, Zcdp, account
@@ -158,6 +158,41 @@ def test_ranges_and_quantiles_hold_as_often_as_they_say(noise, deleted):
     assert stats.binomtest(900, 1000, 0.95, alternative="less").pvalue < 1e-6, "cannot see 90 %"
 
 
+@pytest.mark.parametrize("noise", [Budget(3.0), Zcdp(2.0), Budget(0.1)], ids=str)
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95])
+def test_a_single_level_holds_as_a_sum_of_cells_does(noise, confidence):
+    """Narrow noise moves in steps; with one level the interval is that of the cells, exactly."""
+    column = Number("v", min=0, max=3)
+    mechanism, table = RangeCounts(column, noise, branching=4), Arrays(Schema([column]).table([1] * 50))
+    held = sum(
+        50 in mechanism.count(mechanism.release(table, seeded(f"narrow {seed}")), 1, 1, confidence)
+        for seed in range(1500)
+    )
+    assert stats.binomtest(held, 1500, confidence, alternative="less").pvalue > 1e-6
+
+
+@pytest.mark.parametrize("epsilon", [50.0, 400.0, 730.0, 1000.0])
+def test_huge_budgets_give_numbers(epsilon):
+    column = Number("v", min=0, max=9)
+    for mechanism in (RangeCounts(column, Budget(epsilon)), GrownRangeCounts(column, Budget(epsilon))):
+        release = mechanism.release(Arrays(Schema([column]).table([5] * 5)), seeded(7))
+        assert 5 in mechanism.count(release, 5, 5)
+        assert 5 in mechanism.median(release)
+
+
+def test_intervals_of_quantiles_lie_in_the_domain_and_hold_their_estimate():
+    column = Number("v", min=0, max=16)
+    for mechanism in (
+        RangeCounts(column, Budget(0.1), branching=16),
+        GrownRangeCounts(column, Budget(0.1), branching=16),
+    ):
+        for seed in range(60):
+            release = mechanism.release(Arrays(Schema([column]).table([])), seeded(f"edge {seed}"))
+            for q in (0, 0.5, 1):
+                found = mechanism.quantile(release, q, 0.5)
+                assert 0 <= found.low <= found.value <= found.high <= 16
+
+
 def test_with_little_noise_answers_are_exact(coins):
     column = Number("v", min=-1, max=1, step="0.25")
     mechanism = RangeCounts(column, Budget(1e5))
@@ -207,8 +242,13 @@ def test_bad_questions_are_refused(coins):
         mechanism.cdf(release, float("nan"))
     with pytest.raises(BadQuestion, match="confidence"):
         mechanism.count(release, 0, 1, confidence=1.0)
-    with pytest.raises(BadQuestion, match="makes no tree"):
-        _ = RangeCounts(X, Budget(1.0), branching=1).statistic
+    for branching in (0, 1, 2.5, 2**50):
+        with pytest.raises(BadQuestion, match="makes no tree"):
+            _ = RangeCounts(X, Budget(1.0), branching=branching).statistic
+    with pytest.raises(TooLarge, match="padded leaves"):
+        _ = RangeCounts(Number("v", min=0, max=2**20 - 1), Budget(1.0), branching=1000).statistic
+    with pytest.raises(BadQuestion, match="confidence"):
+        mechanism.count(release, 0, 1, confidence=0.9999999999999999)
     with pytest.raises(TooLarge, match="complete tree over 'big'"):
         _ = RangeCounts(Number("big", min=0, max=2**20), Budget(1.0)).statistic
     with pytest.raises(RejectedValue, match="must lie in"):

@@ -196,6 +196,12 @@ def test_grids_of_64_bits_are_exact():
     assert clamped.encode([2.0**70])[0].tolist() == [2**64 - 2048], "the largest float below"
 
 
+def test_the_largest_value_of_a_coarse_grid_of_64_bits_is_the_largest_code():
+    coarse = Number("y", min=0, max=2**64 - 1, step=3)
+    assert coarse.encode(np.array([0, 3, 2**64 - 1], dtype=np.uint64))[0].tolist() == [0, 1, (2**64 - 1) // 3]
+    assert coarse.value(coarse.cells - 1) == 2**64 - 1
+
+
 def test_words_are_not_numbers():
     with pytest.raises(BadColumns, match="not numbers"):
         age().encode(["forty"])

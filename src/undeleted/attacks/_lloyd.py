@@ -1,7 +1,7 @@
 """Two means on the line, retrained after every deletion by our exact Lloyd or scikit-learn, or released once.
 
 Values are integers.  Lloyd's sums are exact, and a centre is one correctly rounded division; scikit-learn
-is used unchanged.  The release-once counterpart publishes a noisy histogram and finds the centres from it.
+is used unchanged.  The release-once counterpart publishes a noisy histogram, off which the centres are read.
 """
 
 from typing import Any
@@ -12,6 +12,7 @@ from undeleted.coins import DiscreteLaplace, Seeded
 from undeleted.errors import BadQuestion, NotThere
 
 BINS = 256
+TOP = 10**6  # values are integers below this
 
 
 def lloyd(ordered: Any, start: tuple[float, float], weights: Any = None) -> tuple[float, float]:
@@ -54,7 +55,7 @@ class TwoMeans:
         self.deletions = 0
         self._ordered, self._fit, self._seed, self._coins = np.sort(values), fit, seed, coins
         if fit == "release-once":
-            self._edges = np.linspace(self._ordered[0], self._ordered[-1], BINS + 1)
+            self._edges = np.linspace(0, TOP, BINS + 1)  # public
             exact = np.bincount(self._bin(self._ordered), minlength=BINS)
             self._noisy = coins.noisy(DiscreteLaplace(1.0), exact)
 

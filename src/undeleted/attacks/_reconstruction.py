@@ -92,7 +92,7 @@ class Report:
             "n": self.n,
             **facts,
             "alpha": alpha,
-            "predicted": 0.5 if self.against == "release-once" else predicted_fraction(alpha, self.n),
+            "predicted": None if self.against == "release-once" else predicted_fraction(alpha, self.n),
             "recovered": 1 - wrong / self.n,
             "wrong": wrong,
             "bound": bound,

@@ -10,6 +10,7 @@ import numpy as np
 from undeleted.coins import Coins, Law
 from undeleted.errors import RuleBroken
 from undeleted.games.worlds import AT_MOST_K
+from undeleted.intervals import standard_deviation
 
 
 class CountMod:
@@ -58,6 +59,7 @@ class BatchQueries:
         self.answered = 0
         self._exact, self._laws, self._coins, self._frozen = exact, laws, coins, frozen
         self._first: Any = None
+        self.spread = standard_deviation(laws[1])  # the noise is public
 
     def delete(self, stars: int) -> None:
         if stars > self.stars:

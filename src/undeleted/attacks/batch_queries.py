@@ -9,12 +9,12 @@ Item (1) of the theorem is the one-shot algorithm, whose accuracy every run meas
 import math
 from typing import Annotated, Any, Literal
 
-from undeleted.attacks._blocks import ATTACKERS
+from undeleted.attacks._blocks import ATTACKERS, settle, single
 from undeleted.attacks._picture import hidden_picture, reconstruction_picture
 from undeleted.attacks._reconstruction import Report, check_size, exact_answers, hidden_half
 from undeleted.attacks._tasks import BatchQueries
 from undeleted.coins import DiscreteGaussian, DiscreteLaplace, seeded
-from undeleted.errors import BadBudget, BadQuestion
+from undeleted.errors import BadBudget, BadQuestion, TooLarge
 from undeleted.privacy import NEIGHBOURS, Budget, calibrate
 
 FACTS = {
@@ -23,6 +23,7 @@ FACTS = {
     "learns": "almost everybody",
     "predicts": "as fourier, with α = σ²",
 }
+MOST_ANSWERS = 2**31
 BETA = 0.05  # the chance that any of the r releases answers a wrong block, for the theorem's condition
 
 
@@ -35,7 +36,7 @@ def batch_queries(world: BatchQueries, attacker: str = "single") -> Any:
     >>> batch_queries(BatchQueries(exact, k=1, t=2, laws=quiet, coins=seeded(7), frozen=False))
     array([2., 1., 1., 0.])
     """
-    return ATTACKERS[attacker](world)
+    return settle(ATTACKERS[attacker](world), world)
 
 
 def sigma_of(noise: str, t: int, epsilon: float, delta: float) -> float:
@@ -77,6 +78,10 @@ def run(
         )
     if k < 1:
         raise BadQuestion(f"k = {k} leaves no block to find.", "Choose k ≥ 1.")
+    work = 3 * k * n if attacker != "single" else n
+    if work > MOST_ANSWERS:
+        remedy = "Choose a smaller n or k, or the single attacker."
+        raise TooLarge("the answers that this attacker waits for", work, MOST_ANSWERS, remedy)
     report = Report("batch-queries", against, n)
     members = hidden_picture(n) if picture else hidden_half(n, seeded(f"members {seed}"))
     exact = exact_answers(members)
@@ -87,7 +92,7 @@ def run(
         return BatchQueries(exact, k, t, laws, seeded(seed), frozen=frozen)
 
     if picture:
-        reconstruction_picture(picture, n, world, ATTACKERS[attacker])
+        reconstruction_picture(picture, n, world, single)
     played = world(against == "release-once")
     answers = batch_queries(played, attacker)
     blocks = n // t

@@ -75,6 +75,6 @@ def run(
         missed_indices=0,
         epsilon=epsilon,
         delta=0.0,
-        within_theorem=True,
+        within_theorem=2 / epsilon**2 <= 0.02 * n and epsilon <= 1,
         seed=seed,
     )

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from undeleted.attacks._event_search import event_search
-from undeleted.attacks._lloyd import TwoMeans
+from undeleted.attacks._lloyd import TOP, TwoMeans
 from undeleted.coins import DiscreteGaussian, seeded
 from undeleted.errors import BadQuestion
 
@@ -27,7 +27,7 @@ FACTS = {
     "learns": "people near the boundary, exactly",
     "predicts": "single jumps expose one person each",
 }
-TOP = 10**6  # values are integers below this
+CLEAR = 1e-3  # a sum or a size that is blurred by more than this is not used
 STILL = 1e-6  # a centre that moved less than this did not move: one point moves it by far more
 
 
@@ -64,9 +64,12 @@ def order_of(own: Any, centres: tuple[float, float], doubt: float) -> list[int]:
     return [*near, *left, *right]
 
 
-def read_off(states: Sequence[State], own: Any, margin: float) -> dict[int, int]:
-    """People by rank among those who are not the attacker's: {rank: value}."""
-    total = total_of(states)
+def read_off(states: Sequence[State], own: Any, margin: float, blur: float = 0.0) -> dict[int, int]:
+    """People by rank among those who are not the attacker's: {rank: value}.
+
+    `blur` is how far a centre may be from what was published, beyond the last bits of floating point.
+    """
+    total = total_of(states, blur)
     if total is None:
         return {}
     left = sorted(int(v) for v in own)
@@ -75,7 +78,7 @@ def read_off(states: Sequence[State], own: Any, margin: float) -> dict[int, int]
         for value in state.deleted:
             total -= value
             left.remove(value)
-        found = prefix_of(state, total, np.array(left, dtype=np.int64), margin)
+        found = prefix_of(state, total, np.array(left, dtype=np.int64), margin, blur)
         if found is None:
             continue
         rank, value, boundary = found
@@ -84,22 +87,30 @@ def read_off(states: Sequence[State], own: Any, margin: float) -> dict[int, int]
     return dict(_neighbours(prefixes, margin))
 
 
-def total_of(states: Sequence[State]) -> int | None:
+def total_of(states: Sequence[State], blur: float = 0.0) -> int | None:
     """The sum of all values at the first state, from the first step that lets a size be computed."""
     gone = 0
+    if blur * states[0].n > CLEAR:
+        return None
     for before, after in pairwise(states):
         [a] = after.deleted
         for mine, far in ((1, 0), (0, 1)):
             if not _moved(before, after, far) and _moved(before, after, mine):
                 size = (a - after.centres[mine]) / (before.centres[mine] - after.centres[mine])
                 total = before.centres[mine] * round(size) + before.centres[far] * (before.n - round(size))
-                if 0 < round(size) < before.n and abs(size - round(size)) < 1e-3 and _is_whole(total):
+                if (
+                    0 < round(size) < before.n
+                    and abs(size - round(size)) < 1e-3
+                    and _is_whole(total, before.n * blur)
+                ):
                     return round(total) + gone
         gone += a
     return None
 
 
-def prefix_of(state: State, total: int, own: Any, margin: float) -> tuple[int, int, float] | None:
+def prefix_of(
+    state: State, total: int, own: Any, margin: float, blur: float = 0.0
+) -> tuple[int, int, float] | None:
     """How many others the left cluster holds, their sum, and where it ends."""
     c1, c2 = state.centres
     if c2 <= c1:
@@ -107,7 +118,7 @@ def prefix_of(state: State, total: int, own: Any, margin: float) -> tuple[int, i
     size = (c2 * state.n - total) / (c2 - c1)
     m = round(size)
     boundary = (c1 + c2) / 2
-    if not 0 < m < state.n or abs(size - m) > 1e-4 or not _is_whole(c1 * m):
+    if not 0 < m < state.n or abs(size - m) > CLEAR or not _is_whole(c1 * m, m * blur):
         return None
     if np.any(np.abs(own - boundary) <= margin * (c2 - c1)):
         return None  # an own point so near the boundary may lie on either side
@@ -130,9 +141,9 @@ def _moved(before: State, after: State, which: int) -> bool:
     return abs(before.centres[which] - after.centres[which]) > STILL
 
 
-def _is_whole(x: float) -> bool:
-    """Whether a sum is whole, to 1e-8 of a step or to the last few bits of its floating point."""
-    return abs(x - round(x)) <= max(1e-8, 64 * abs(x) * 2.0**-52)
+def _is_whole(x: float, blur: float) -> bool:
+    """Whether a sum is whole, to 1e-8, to the last few bits of its floating point, or to a stated blur."""
+    return abs(x - round(x)) <= max(1e-8, 64 * abs(x) * 2.0**-52, blur)
 
 
 def people(n: int, distribution: str, seed: int) -> Any:
@@ -155,18 +166,17 @@ def run(
     seed: Annotated[int, "the same seed gives the same run"] = 7,
 ) -> dict[str, Any]:
     """Play the game of Appendix A and count the people that were read off exactly."""
-    if n < 4 or not 0 < alpha < 1 or round(alpha * n) < 1:
-        raise BadQuestion(
-            f"n = {n} with a share of {alpha} leaves no game.", "Choose n ≥ 4 and 0 < alpha < 1."
-        )
+    if not 0 < alpha < 1 or round(alpha * n) < 1 or n - round(alpha * n) < 4:
+        problem = f"n = {n} with a share of {alpha} leaves no game."
+        raise BadQuestion(problem, "Leave the attacker a point and 4 others.")
     values = people(n, distribution, seed)
     chosen = seeded(f"own {seed}").choose(n, round(alpha * n))
     others = np.sort(np.delete(values, chosen))
     world = TwoMeans(values, values[chosen], against, seeded(seed), seed=seed % 2**31)
     margin = 1e-2 if against == "sklearn" else 1e-9  # how far from the middle it may have stopped
     states = kmeans_line(world, margin)
-    found = read_off(_rounded(states, digits), world.own, margin)
-    right = {rank: value for rank, value in found.items() if rank < others.size and others[rank] == value}
+    found = read_off(_rounded(states, digits), world.own, margin, _blur(digits))
+    right = _right(found, others)
     if picture:
         from undeleted.attacks._line_picture import line_picture
 
@@ -183,7 +193,7 @@ def run(
         "false_positives": len(found) - len(right),
         "undeleted": int(others.size),
         "events": _events(states),
-        "works_from_digits": _least_digits(states, world.own, margin),
+        "works_from_digits": _least_digits(states, world.own, margin, others),
         "seed": seed,
     }
 
@@ -204,9 +214,19 @@ def _events(states: Sequence[State]) -> dict[str, int]:
     return {"both_moved": moved, "unique": solved}
 
 
-def _least_digits(states: Sequence[State], own: Any, margin: float) -> int | None:
+def _least_digits(states: Sequence[State], own: Any, margin: float, others: Any) -> int | None:
     """The fewest decimals of the centres that still give somebody away; None if no number of them does."""
     for digits in range(13):
-        if read_off(_rounded(states, digits), own, margin):
+        found = read_off(_rounded(states, digits), own, margin, _blur(digits))
+        if _right(found, others):
             return digits
     return None
+
+
+def _blur(digits: int) -> float:
+    return 0.5 * 10.0**-digits if digits >= 0 else 0.0
+
+
+def _right(found: dict[int, int], others: Any) -> dict[int, int]:
+    """The claims that are true."""
+    return {rank: v for rank, v in found.items() if 0 <= rank < others.size and others[rank] == v}

@@ -2,7 +2,7 @@
 
     one-sided     n odd, K own points above the median: ⌈K/2⌉ undeleted values exposed; n even: ⌊K/2⌋
     two-sided     K/2 above, then K/2 below: half as far, and back
-    alternating   one above, one below, …: back and forth over a single point
+    alternating   one above, one below, …: back and forth over one point at most
 
 After A deletions above and B below, the median is the record of rank ⌈(n − A − B)/2⌉ + B: that counts the
 exposed for any strategy.

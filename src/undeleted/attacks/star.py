@@ -3,9 +3,10 @@
 release   q_i(D) + Laplace noise, for an index i within k/3k of the number of stars
 """
 
+import math
 from typing import Annotated, Any, Literal
 
-from undeleted.attacks._blocks import single
+from undeleted.attacks._blocks import settle, single
 from undeleted.attacks._reconstruction import Report, check_size, exact_answers, hidden_half
 from undeleted.attacks._tasks import BatchQueries
 from undeleted.coins import DiscreteLaplace, seeded
@@ -18,6 +19,7 @@ FACTS = {
     "learns": "almost everybody",
     "predicts": "as fourier, with α = 8/ε²",
 }
+BETA = 0.05  # the chance that any release answers a wrong query, for the condition on k
 
 
 def star(world: BatchQueries) -> Any:
@@ -29,7 +31,7 @@ def star(world: BatchQueries) -> Any:
     >>> star(BatchQueries(exact, k=1, t=1, laws=quiet, coins=seeded(7), frozen=False))
     array([2., 1., 1., 0.])
     """
-    return single(world)
+    return settle(single(world), world)
 
 
 def run(
@@ -64,7 +66,7 @@ def run(
         missed_indices=world.missed,
         epsilon=epsilon,
         delta=0.0,
-        within_theorem=epsilon <= 1,
+        within_theorem=epsilon <= 1 and k >= 2 / epsilon * math.log(2 * n / BETA),
         k=k,
         seed=seed,
     )

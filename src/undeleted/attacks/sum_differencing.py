@@ -86,8 +86,7 @@ def run(
         "controlled": 0,
         "deletions": leavers,
         "deleted_values_learned": right,
-        "exposed": 0,
-        "predicted": leavers if against in ("retrain-sum", "exact-sum", "noisy-sum") else 0,
+        "predicted": leavers if against in ("retrain-sum", "exact-sum", "noisy-sum") else None,
         "undeleted": n - leavers,
         "seed": seed,
     }

@@ -41,8 +41,8 @@ def run(
 ) -> dict[str, Any]:
     """Delete one record, and count who comes out."""
     budget = Budget(epsilon)
-    if n < 2:
-        raise BadQuestion(f"n = {n} leaves nobody to expose.", "Choose n ≥ 2.")
+    if not 2 <= n <= 10**7:
+        raise BadQuestion(f"n = {n} is no size for this.", "Choose n from 2 to 10,000,000.")
     people = [int(v) for v in seeded(f"people {seed}").integers(0, 2**20, n)]
     column = Number("value", min=0, max=2**20 - 1)
     safe = ReleaseOnce(NoisyCount(budget), Schema([column]))

@@ -15,7 +15,7 @@ from undeleted.games import Algorithm, World, dynamic_game
 
 FACTS = {
     "claim": "P7",
-    "controls": "nothing: it watches one person leave",
+    "controls": "one record, or nothing: watching one person leave is enough",
     "learns": "the deleted point",
     "predicts": "the deleted point, although every release alone is uniform",
 }

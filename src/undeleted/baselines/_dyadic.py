@@ -43,11 +43,11 @@ class Continual:
     """The bookkeeping of a curator under continual observation: who is left, and the stream of deletions."""
 
     def __init__(self, statistic: Statistic, schema: Schema, horizon: int) -> None:
-        if horizon < 1:
+        if not isinstance(horizon, int) or horizon < 1:
             raise BadBudget("horizon", horizon, "at least 1")
         self.statistic, self.schema, self.horizon = statistic, schema, horizon
         self._left: Points | None = None
-        self._stream: list[Point] = []
+        self._stream: list[tuple[Point, ...]] = []
 
     def _begin(self, data: Sequence[Point]) -> IntArray:
         """Take the data; their exact total."""
@@ -55,18 +55,22 @@ class Continual:
         return Arrays(self.schema.table(list(self._left))).total(self.statistic)
 
     def _advance(self, points: Sequence[Point]) -> int:
-        """Delete points, within the plan; how many have been deleted by now."""
+        """Delete points, within the plan; how many requests there have been by now.
+
+        A request is one element of the stream, however many people it names: with an element a person, one
+        person more or fewer would move all later ones to other blocks, and that would show.
+        """
         left = without(started(self._left, self), points)
-        length = len(self._stream) + len(points)
-        if length > self.horizon:
-            raise BudgetSpent(f"deletion {length}", 1 / self.horizon, 0.0, 1.0)
+        if len(self._stream) >= self.horizon:
+            raise BudgetSpent(f"deletion {len(self._stream) + 1}", 1 / self.horizon, 0.0, 1.0)
         self._left = left
-        self._stream.extend(points)
-        return length
+        self._stream.append(tuple(points))
+        return len(self._stream)
 
     def _deleted(self, start: int, end: int) -> IntArray:
-        """What the deletions start, …, end − 1 took away."""
-        gone = self.statistic.of(self.schema.table(self._stream[start:end]))
+        """What the requests start, …, end − 1 took away."""
+        points = [point for batch in self._stream[start:end] for point in batch]
+        gone = self.statistic.of(self.schema.table(points))
         total = np.zeros(self.statistic.size, dtype=np.int64)
         total[gone.cells] = gone.values
         return total

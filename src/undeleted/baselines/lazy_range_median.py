@@ -37,18 +37,18 @@ class LazyRangeMedian:
         self._noise: dict[tuple[int, int], list[int]] = {}
         self._removed: list[Point] = []
 
-    def start(self, data: Sequence[Point], coins: Coins) -> int:
+    def start(self, data: Sequence[Point], coins: Coins) -> int | float:
         self._left, self._coins, self._noise = nonempty(data, self), coins, {}
         self._first = Arrays(self.schema.table(list(self._left)))
         self._removed = []
         return self._walk()
 
-    def delete(self, points: Sequence[Point]) -> int:
+    def delete(self, points: Sequence[Point]) -> int | float:
         self._left = without(started(self._left, self), points)
         self._removed.extend(points)
         return self._walk()
 
-    def _walk(self) -> int:
+    def _walk(self) -> int | float:
         gone = Arrays(self.schema.table(self._removed))
         tree = self._whole.statistic
         assert self._coins is not None
@@ -65,4 +65,4 @@ class LazyRangeMedian:
                 for a, b in zip(self._noise[level, node], gone.total_at(prefix, cells), strict=True)
             ]
 
-        return min(descend(children, tree.levels), self.column.cells - 1)
+        return self.column.value(min(descend(children, tree.levels), self.column.cells - 1))

@@ -22,7 +22,9 @@ from undeleted.statistics import Statistic
 
 
 class RenoisedTree(Continual):
-    """The textbook tree counter on a data set and its deletions, for at most `horizon` deletions.
+    """The textbook tree counter on a data set and its deletions.
+
+    `horizon` is the most deletion requests, of any number of people each.
 
     >>> from undeleted.coins import seeded
     >>> from undeleted.privacy import Budget

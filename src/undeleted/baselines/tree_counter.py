@@ -22,7 +22,9 @@ from undeleted.statistics import Statistic
 
 
 class TreeCounter(Continual):
-    """Any statistic under continual observation, for at most `horizon` deletions.
+    """Any statistic under continual observation.
+
+    `horizon` is the most deletion requests, of any number of people each.
 
     >>> from undeleted.coins import seeded
     >>> from undeleted.schema import Number

@@ -54,6 +54,9 @@ class Arrays:
 
     def _sorted_codes(self, statistic: Statistic) -> dict[str, Any]:
         """The codes of complete rows; those of a single column sorted, once for all levels of a tree."""
+        if self._cache.get((), {}).get("", 0) != len(self.table.overwritten):
+            self._cache.clear()  # rows were erased since: no copy of them is kept here either
+            self._cache[()] = {"": len(self.table.overwritten)}
         if statistic.names not in self._cache:
             complete = self.table.complete(statistic.columns)
             codes = {name: self.table.codes[name][complete] for name in statistic.names}

@@ -28,5 +28,5 @@ class ExactThenRanges(HiddenRangeMedian):
     30
     """
 
-    def release(self, totals: Totals, coins: Coins) -> tuple[int, Cells]:
-        return totals.lower_median(self.column), self.hidden.release(totals, coins)
+    def release(self, totals: Totals, coins: Coins) -> tuple[int | float, Cells]:
+        return self.column.value(totals.lower_median(self.column)), self.hidden.release(totals, coins)

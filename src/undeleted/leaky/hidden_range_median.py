@@ -44,7 +44,7 @@ class HiddenRangeMedian:
         """The mechanism whose release is the leakage."""
         return RangeCounts(self.column, self.noise, self.branching)
 
-    def release(self, totals: Totals, coins: Coins) -> tuple[int, Cells]:
+    def release(self, totals: Totals, coins: Coins) -> tuple[int | float, Cells]:
         leakage = self.hidden.release(totals, coins)
         return self.answer(leakage), leakage
 
@@ -54,14 +54,14 @@ class HiddenRangeMedian:
     def forget(self, leakage: Cells, contribution: Contribution) -> Cells:
         return self.hidden.forget(leakage, contribution)
 
-    def answer(self, leakage: Cells) -> int:
+    def answer(self, leakage: Cells) -> int | float:
         tree = self.hidden.statistic
 
         def children(level: int, node: int) -> list[int]:
             start = tree.starts[level] + node * tree.branching
             return [int(v) for v in leakage.value[start : start + tree.branching]]
 
-        return min(descend(children, tree.levels), self.column.cells - 1)
+        return self.column.value(min(descend(children, tree.levels), self.column.cells - 1))
 
 
 def descend(children: Callable[[int, int], Sequence[int]], levels: int) -> int:

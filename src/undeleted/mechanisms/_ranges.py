@@ -8,13 +8,15 @@ two may add on either side.  Intervals use the normal quantile, widened for kurt
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
+from undeleted.coins import Law
 from undeleted.errors import BadQuestion
-from undeleted.intervals import Estimate, check_confidence
+from undeleted.intervals import Estimate, check_confidence, noise_interval
 from undeleted.mechanisms._tree import View
 from undeleted.schema import Number
 
@@ -28,14 +30,24 @@ class Answer:
     fourth: float = 0.0
     below: float = 0.0
     above: float = 0.0
+    cells: tuple[Law, int] | None = None  # the answer is a plain sum of so many cells of one law
 
     def half_width(self, confidence: float) -> float:
-        """How far the noise reaches."""
-        if self.variance == 0:
+        """How far the noise reaches; a little further where it is so narrow that its steps show."""
+        if self.variance < 1e-100:
             return 0.0
         z = NormalDist().inv_cdf((1 + confidence) / 2)
         kurtosis = self.fourth / self.variance**2
-        return math.sqrt(self.variance) * (z + (z**3 - 3 * z) * kurtosis / 24)
+        steps = 0.5 if self.variance < 4 else 0.0
+        return math.sqrt(self.variance) * (z + max(0.0, z**3 - 3 * z) * kurtosis / 24) + steps
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Where the exact count may lie."""
+        if self.cells is not None:
+            low, high = noise_interval(self.cells[0], confidence, self.cells[1])
+            return self.value - high, self.value - low
+        width = self.half_width(confidence)
+        return self.value - width - self.below, self.value + width + self.above
 
 
 class Ranges(ABC):
@@ -96,9 +108,12 @@ class Ranges(ABC):
             raise BadQuestion(f"a quantile of {q!r} does not exist.", "Choose q from 0 to 1.")
         view = self.view(release)
         start, span, inside = view.descend(q * view.total)
-        code = min(start + inside * (span - 1), self.column.cells - 1)
+        code: float = start if span == 1 else min(start + inside * (span - 1), self.column.cells - 1)
+        code = min(code, self.column.cells - 1)
         low, high = self._codes_that_may_be(view, release, q, confidence)
-        value, least, most = (self.column.decode(c) for c in (code, low, min(high, self.column.cells - 1)))
+        least = self.column.value(min(low, int(code)))
+        most = self.column.value(min(max(high, math.ceil(code)), self.column.cells - 1))
+        value = self.column.value(int(code)) if code == int(code) else self.column.decode(code)
         z = NormalDist().inv_cdf((1 + confidence) / 2)
         return Estimate(value, least, most, confidence, (most - least) / (2 * z))
 
@@ -110,7 +125,7 @@ class Ranges(ABC):
         """Leaves that may hold the quantile: their ends may have passed it, their starts not."""
         starts, spans, cumulative = view.leaves
         middle = self.ask(release, 0, starts[len(starts) // 2], q, confidence)
-        kurtosis = middle.fourth / middle.variance**2 if middle.variance else 0.0
+        kurtosis = middle.fourth / middle.variance**2 if middle.variance > 1e-100 else 0.0
         variance = self.worst_variance(q)
         width = Answer(0.0, variance, kurtosis * variance**2).half_width(confidence)
         gap = cumulative - q * view.total
@@ -124,14 +139,8 @@ class Ranges(ABC):
         if low >= high:
             return Estimate(0.0, 0.0, 0.0, confidence, 0.0)
         answer = self.ask(release, low, high, 0.0, confidence)
-        width = answer.half_width(confidence)
-        return Estimate(
-            answer.value,
-            answer.value - width - answer.below,
-            answer.value + width + answer.above,
-            confidence,
-            math.sqrt(answer.variance),
-        )
+        least, most = answer.interval(confidence)
+        return Estimate(answer.value, least, most, confidence, math.sqrt(answer.variance))
 
     def _first(self, value: float) -> int:
         """The first code at or above a value."""
@@ -144,9 +153,13 @@ class Ranges(ABC):
     def _code(self, value: float, rounding: Any) -> int:
         if math.isinf(value):
             return -1 if value < 0 else self.column.cells
-        steps = (value - float(self.column.min)) / float(self.column.step)
+        steps = (Fraction(value) - self.column.min) / self.column.step
         near = round(steps)
-        return near if abs(steps - near) < 1e-6 else int(rounding(steps))
+        return (
+            near
+            if abs(steps - near) < Fraction(1, 10**6) and isinstance(value, float)
+            else int(rounding(steps))
+        )
 
 
 def _crossing(falling: Any, low: float, high: float) -> float:

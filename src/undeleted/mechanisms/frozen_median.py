@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from undeleted.coins import Coins
 from undeleted.engines import Totals
-from undeleted.schema import GridColumn, Table
+from undeleted.schema import GridColumn, Number, Table
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class FrozenMedian:
 
     >>> from undeleted.coins import seeded
     >>> from undeleted.engines.arrays import Arrays
-    >>> from undeleted.schema import Number, Schema
+    >>> from undeleted.schema import Schema
     >>> age = Number("age", min=0, max=120)
     >>> people, mechanism = Schema([age]), FrozenMedian(age)
     >>> first = mechanism.release(Arrays(people.table([41, 17, 30])), seeded(7))
@@ -45,6 +45,12 @@ class FrozenMedian:
 
     def release(self, totals: Totals, coins: Coins) -> Frozen:
         return Frozen(totals.lower_median(self.column))
+
+    def median(self, release: Frozen) -> int | float:
+        """The published median as a value."""
+        if not isinstance(self.column, Number):
+            return release.median
+        return self.column.value(release.median)
 
     def contribution(self, deleted: Table) -> int:
         return int(deleted.complete([self.column]).sum())

@@ -10,15 +10,15 @@ that is cut in two is shared out evenly, and the interval says what that may hid
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from undeleted.arrays import IntArray
-from undeleted.coins import Coins, DiscreteGaussian, DiscreteLaplace, Law
+from undeleted.coins import ClampedGeometric, Coins, DiscreteGaussian, DiscreteLaplace, Law
 from undeleted.engines import Totals
 from undeleted.errors import BadQuestion, TooLarge
 from undeleted.intervals import noise_interval, standard_deviation
@@ -28,7 +28,7 @@ from undeleted.mechanisms._tree import Level, View, best_branching
 from undeleted.privacy import Budget, Event, Zcdp, calibrate
 from undeleted.schema import Number, Table
 from undeleted.statistics.prefix import Prefix
-from undeleted.statistics.range_tree import levels_for
+from undeleted.statistics.range_tree import levels_for, require_branching
 
 TAPER = {"pure": 1 / 2, "gaussian": 1 / 3}  # the last level's share of the budget, in shares of the first
 MOST_NODES = 2**24
@@ -82,13 +82,15 @@ class GrownRangeCounts(Ranges):
     rows_per_person: int = 1
 
     def __post_init__(self) -> None:
-        if self.branching is not None and self.branching < 2:
-            raise BadQuestion(f"branching = {self.branching} makes no tree.", "Choose at least 2.")
+        if self.branching is not None:
+            require_branching(self.branching)
         if self.fanout**self.levels > 2**64:
             remedy = "Choose a branching whose powers meet the domain, such as 2, 4 or 16."
             raise TooLarge("a tree over the padded domain", self.fanout**self.levels, 2**64, remedy)
-        if self.depth is not None and not 1 <= self.depth <= self.levels:
-            raise BadQuestion(f"depth = {self.depth} is not a level.", f"Choose from 1 to {self.levels}.")
+        if self.depth is not None and not (isinstance(self.depth, int) and 1 <= self.depth <= self.levels):
+            raise BadQuestion(f"depth = {self.depth!r} is not a level.", f"Choose from 1 to {self.levels}.")
+        if self.threshold is not None and math.isnan(self.threshold):
+            raise BadQuestion("the threshold is not a number.", "Give a count, or leave it out.")
         self._check_threshold()
 
     def _check_threshold(self) -> None:
@@ -99,13 +101,12 @@ class GrownRangeCounts(Ranges):
                     name = type(law).__name__
                     raise BadQuestion(f"no threshold follows from {name}.", "Give one with `threshold`.")
                 continue
-            by_chance = self.fanout * (1 - _at_most(law, self.thresholds[level]))
-            if by_chance >= 1:
-                least = next(t for t in range(10**9) if self.fanout * (1 - _at_most(law, t)) < 1)
+            least = _exceeded_by(law, 1 / self.fanout)
+            if self.thresholds[level] < least:
                 raise BadQuestion(
                     f"the threshold {self.thresholds[level]:g} lies below the noise of level {level + 1}: "
-                    f"every empty node would have {by_chance:.1f} expanded children by chance.",
-                    f"Choose at least {least}.",
+                    "every empty node would have an expanded child by chance, and so on for ever.",
+                    f"Choose at least {math.ceil(least)}.",
                 )
 
     @cached_property
@@ -132,16 +133,13 @@ class GrownRangeCounts(Ranges):
 
     @cached_property
     def thresholds(self) -> tuple[float, ...]:
-        """The noisy count above which a node of each level is expanded."""
-        if self.threshold is not None:
-            return (self.threshold,) * len(self.laws)
+        """The noisy count above which a node of each level but the last is expanded."""
+        if self.threshold is not None or len(self.laws) == 1:
+            return (self.threshold or 0.0,) * (len(self.laws) - 1)
         wide = 2 * math.sqrt(self.fanout / 6)
-        sigmas = [standard_deviation(law) for law in self.laws]
-        floors = [
-            next(t for t in _steps(s) if self.fanout * (1 - _at_most(law, t)) < 0.5)
-            for law, s in zip(self.laws, sigmas, strict=True)
-        ]
-        return tuple(max(wide * s, floor) for s, floor in zip([*sigmas[1:], sigmas[-1]], floors, strict=True))
+        spreads = [standard_deviation(law) for law in self.laws[1:]]
+        floors = [_exceeded_by(law, 0.5 / self.fanout) for law in self.laws[:-1]]
+        return tuple(max(wide * spread, floor) for spread, floor in zip(spreads, floors, strict=True))
 
     @cached_property
     def events(self) -> list[Event] | None:
@@ -169,12 +167,11 @@ class GrownRangeCounts(Ranges):
             noisy = coins.noisy(law, exact)
             prefixes.append(children)
             counts.append(noisy)
-            parents = children[noisy > self.thresholds[level]]
-            if parents.size == 0:
+            if level + 1 == len(self.laws):
                 break
-            if parents.size * self.fanout > MOST_NODES:
-                remedy = "Raise the threshold, or publish a shallower tree with `depth`."
-                raise TooLarge("the next level of the tree", parents.size * self.fanout, MOST_NODES, remedy)
+            parents = children[noisy > self.thresholds[level]]
+            if parents.size == 0 or parents.size * self.fanout > MOST_NODES:
+                break  # a tree that would outgrow the memory stops; an error would tell a count for free
         return Grown(tuple(prefixes), tuple(counts))
 
     def contribution(self, deleted: Table) -> Any:
@@ -196,43 +193,32 @@ class GrownRangeCounts(Ranges):
             np.subtract.at(counts, at[present], 1)
             codes = codes[present]
 
+    def _inside(self, level: int, prefixes: Any) -> Any:
+        """Which nodes begin inside the domain; the others pad the tree, and are known to be empty."""
+        return prefixes <= np.uint64((self.column.cells - 1) // self._span(level))
+
     def view(self, release: Grown) -> View:
         b = self.fanout
         levels: list[Level] = []
         for depth, (prefixes, counts) in enumerate(zip(release.prefixes, release.counts, strict=True)):
-            groups = counts.reshape(-1, b).astype(float)
+            inside = self._inside(depth, prefixes).reshape(-1, b)
+            groups = np.where(inside, counts.reshape(-1, b), 0).astype(float)
             if levels:
                 parents = np.searchsorted(levels[-1].prefixes, prefixes[::b] // np.uint64(b))
-                groups = groups + ((levels[-1].estimates[parents] - groups.sum(axis=1)) / b)[:, None]
+                gap = levels[-1].estimates[parents] - groups.sum(axis=1)
+                groups = groups + inside * (gap / np.maximum(inside.sum(axis=1), 1))[:, None]
             levels.append(Level(self._span(depth), prefixes, groups.ravel()))
         return View(b, tuple(levels))
 
     def ask(self, release: Grown, low: int, high: int, share: float, confidence: float) -> Answer:
         """Along the one or two nodes of each level that the range cuts."""
-        b = self.fanout
-        value = variance = fourth = below = above = 0.0
-        cut: list[tuple[int, float]] = [(0, share)]
-        for level, law in enumerate(self.laws[: len(release.counts)]):
-            prefixes, counts, span = release.prefixes[level], release.counts[level], self._span(level)
-            sigma2 = standard_deviation(law) ** 2
-            deeper: list[tuple[int, float]] = []
-            for start, mean in cut:
-                for at in range(start, start + b):
-                    first = int(prefixes[at]) * span
-                    covered = max(0, min(high, first + span) - max(low, first)) / span
-                    weight = covered - mean
-                    value += weight * float(counts[at])
-                    variance += weight**2 * sigma2
-                    fourth += weight**4 * sigma2**2 * (3.0 if isinstance(law, DiscreteLaplace) else 0.0)
-                    if 0 < covered < 1:
-                        children = self._children(release, level, int(prefixes[at]))
-                        if children is not None:
-                            deeper.append((children, covered))
-                        else:
-                            most = max(0, int(counts[at]) - noise_interval(law, (3 + confidence) / 4)[0])
-                            below, above = below + covered * most, above + (1 - covered) * most
-            cut = deeper
-        return Answer(value, variance, fourth, below, above)
+        question = _Question(self, release, low, high, confidence)
+        question.visit(0, 0, share)
+        plain = question.plain and share == 0
+        cells = (self.laws[0], question.whole) if plain and question.whole else None
+        return Answer(
+            question.value, question.variance, question.fourth, question.below, question.above, cells
+        )
 
     def worst_variance(self, share: float) -> float:
         variances = [standard_deviation(law) ** 2 for law in self.laws]
@@ -248,14 +234,60 @@ class GrownRangeCounts(Ranges):
         return at if at < below.size and below[at] == wanted else None
 
 
-def _at_most(law: Law, x: float) -> float:
-    """P(η ≤ x), near enough for a threshold."""
+class _Question:
+    """Adds up what a range draws from a tree: how much of each node it takes, and the noise of that.
+
+    Children are adjusted to add up to their parent, so a child counts for what the range takes of it less the
+    mean of its siblings, and the parent for that mean.
+    """
+
+    def __init__(
+        self, tree: GrownRangeCounts, release: Grown, low: int, high: int, confidence: float
+    ) -> None:
+        self.tree, self.release, self.low, self.high = tree, release, low, high
+        self.confidence = confidence
+        self.value = self.variance = self.fourth = self.below = self.above = 0.0
+        self.whole, self.plain = 0, True
+
+    def visit(self, level: int, start: int, share: float | None) -> float:
+        """The children from `start` on a level: adds their parts, and returns the mean of what is taken."""
+        prefixes = self.release.prefixes[level][start : start + self.tree.fanout]
+        inside = self.tree._inside(level, prefixes)
+        taken = [self._taken(level, start + i, int(p)) if inside[i] else 0.0 for i, p in enumerate(prefixes)]
+        mean = sum(taken) / max(1, int(inside.sum()))
+        law = self.tree.laws[level]
+        spread2 = 0.0 if isinstance(law, ClampedGeometric) else standard_deviation(law) ** 2
+        for i, part in enumerate(taken):
+            if inside[i]:
+                weight = part - (mean if share is None else share)
+                self.value += weight * float(self.release.counts[level][start + i])
+                self.variance += weight**2 * spread2
+                self.fourth += weight**4 * spread2**2 * (3.0 if isinstance(law, DiscreteLaplace) else 0.0)
+                self.whole += level == 0 and part == 1.0
+        return mean
+
+    def _taken(self, level: int, at: int, prefix: int) -> float:
+        """The share of a node that the range takes; a leaf that is cut is shared out evenly."""
+        span = self.tree._span(level)
+        first, last = prefix * span, min((prefix + 1) * span, self.tree.column.cells)
+        overlap = max(0, min(self.high, last) - max(self.low, first))
+        if overlap in (0, last - first):  # whole numbers: a share could round to 0 or 1
+            return float(overlap > 0)
+        covered = overlap / (last - first)
+        self.plain = False
+        children = self.tree._children(self.release, level, prefix)
+        if children is not None:
+            return self.visit(level + 1, children, None)
+        law = self.tree.laws[level]
+        most = max(0, int(self.release.counts[level][at]) - noise_interval(law, (3 + self.confidence) / 4)[0])
+        self.below += covered * most
+        self.above += (1 - covered) * most
+        return covered
+
+
+def _exceeded_by(law: Law, chance: float) -> float:
+    """The value that the noise exceeds with this chance, near enough for a threshold."""
     if isinstance(law, DiscreteLaplace):
-        return 1 - 0.5 * math.exp(-x / law.scale) if x >= 0 else 0.5 * math.exp(x / law.scale)
+        return law.scale * math.log(0.5 / chance) if chance < 0.5 else 0.0
     assert isinstance(law, DiscreteGaussian)
-    return 0.5 * (1 + math.erf(x / (law.sigma * math.sqrt(2))))
-
-
-def _steps(sigma: float) -> Sequence[float]:
-    """Candidate thresholds: tenths of the noise."""
-    return [sigma * i / 10 for i in range(200)]
+    return max(0.0, law.sigma * NormalDist().inv_cdf(1 - chance))

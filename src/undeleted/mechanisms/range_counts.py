@@ -38,7 +38,7 @@ class RangeCounts(Ranges, Linear):
     >>> before = mechanism.release(Arrays(people.table([20, 30, 40] * 2000)), seeded(7))
     >>> after = mechanism.forget(before, mechanism.contribution(people.table([20] * 1999)))
     >>> mechanism.median(before).value, mechanism.median(after).value
-    (30.0, 40.0)
+    (30, 40)
     >>> 4001 in mechanism.count(after, 0, 120)
     True
     """
@@ -51,7 +51,10 @@ class RangeCounts(Ranges, Linear):
     @cached_property
     def statistic(self) -> RangeTree:
         privacy = self.noise if isinstance(self.noise, Budget | Zcdp) else Budget(1.0)
-        return RangeTree(self.column, self.branching or best_branching(self.column.cells, privacy))
+        return RangeTree(
+            self.column,
+            best_branching(self.column.cells, privacy) if self.branching is None else self.branching,
+        )
 
     @cached_property
     def _sigmas(self) -> list[float]:
@@ -60,7 +63,12 @@ class RangeCounts(Ranges, Linear):
 
     @cached_property
     def _weights(self) -> list[float]:
-        return [1 / sigma**2 if sigma else 1.0 for sigma in self._sigmas]
+        """ω_l in units of the narrowest noise, so that none is too large or too small for a float."""
+        return [(self._narrowest / sigma) ** 2 if sigma else 1.0 for sigma in self._sigmas]
+
+    @cached_property
+    def _narrowest(self) -> float:
+        return min((sigma for sigma in self._sigmas if sigma), default=1.0)
 
     @cached_property
     def _spans(self) -> list[int]:
@@ -97,14 +105,16 @@ class RangeCounts(Ranges, Linear):
     def ask(self, release: Cells, low: int, high: int, share: float, confidence: float) -> Answer:
         leaves: FloatArray = self.view(release).levels[-1].estimates
         variance, fourth = self._noise_of(low, high, share)
-        return Answer(float(leaves[low:high].sum() - share * leaves.sum()), variance, fourth)
+        value = float(leaves[low:high].sum() - share * leaves.sum())
+        plain = self.statistic.levels == 1 and share == 0 and self._sigmas[0] > 0
+        return Answer(value, variance, fourth, cells=(self.laws[0], high - low) if plain else None)
 
     def worst_variance(self, share: float) -> float:
         b = self.statistic.branching
         tops = [b * max(share, 1 - share) ** 2, *[b / 4] * (self.statistic.levels - 1)]
         noisy = [sigma > 0 for sigma in self._sigmas]
         terms = zip(tops, self._spans, self._eigenvalues, noisy, strict=True)
-        return sum(top * d / eigenvalue for top, d, eigenvalue, on in terms if on)
+        return self._narrowest**2 * sum(top * d / eigenvalue for top, d, eigenvalue, on in terms if on)
 
     def _noise_of(self, low: int, high: int, share: float) -> tuple[float, float]:
         """Variance and excess fourth moment of a range's estimate, from the nodes that the range cuts."""

@@ -110,6 +110,11 @@ class Number:
         """The value at a (possibly fractional) code."""
         return float(self.min) + float(self.step) * code
 
+    def value(self, code: int) -> int | float:
+        """The value at a code, exact where values are whole."""
+        exact = self.min + self.step * code
+        return int(exact) if exact.denominator == 1 else float(exact)
+
     def encode(self, values: Any) -> Codes:
         array = np.asarray(values)
         whole = self.min.denominator == self.step.denominator == 1 and self.max - self.min < 2**64
@@ -137,7 +142,9 @@ class Number:
         shifted = _distance(array, low, high)
         on_grid = (shifted % step == 0) | ~inside
         kept &= self._apply("off_grid", ~on_grid, f"values must be min plus a multiple of step = {self.step}")
-        return np.where(kept, (shifted + step // 2) // step, 0), kept
+        whole, rest = np.divmod(shifted, shifted.dtype.type(step))
+        codes = whole + (rest >= step - rest).astype(shifted.dtype)  # to the nearest, halves up
+        return np.where(kept, codes, 0), kept
 
     def _encode_floats(self, array: Any) -> Codes:
         low, high, step = float(self.min), float(self.max), float(self.step)

@@ -9,6 +9,7 @@ from undeleted.schema import GridColumn
 from undeleted.statistics._statistic import Block, Statistic
 
 MOST_LEAVES = 2**20
+MOST_BRANCHES = 4096
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,15 @@ class RangeTree(Statistic):
     branching: int
 
     def __post_init__(self) -> None:
-        if self.branching < 2:
-            raise BadQuestion(f"branching = {self.branching} makes no tree.", "Choose at least 2.")
+        require_branching(self.branching)
         if self.column.cells > MOST_LEAVES:
             remedy = "Choose a coarser step, or grown range counts, which take any domain."
             raise TooLarge(
                 f"a complete tree over {self.column.name!r}", self.column.cells, MOST_LEAVES, remedy
             )
+        padded = self.branching**self.levels
+        if padded > 16 * MOST_LEAVES:
+            raise TooLarge("the tree's padded leaves", padded, 16 * MOST_LEAVES, "Choose another branching.")
 
     @property
     def levels(self) -> int:
@@ -50,6 +53,11 @@ class RangeTree(Statistic):
     def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
         c = code[self.column.name]
         return [(c // self.branching ** (self.levels - level), 1) for level in range(1, self.levels + 1)]
+
+
+def require_branching(branching: object) -> None:
+    if not isinstance(branching, int) or not 2 <= branching <= MOST_BRANCHES:
+        raise BadQuestion(f"branching = {branching!r} makes no tree.", f"Choose from 2 to {MOST_BRANCHES}.")
 
 
 def levels_for(cells: int, branching: int) -> int:

@@ -114,6 +114,9 @@ def test_a_missed_block_does_not_ruin_everybody_else(attacker):
         result = run("batch_queries", n=2**14, k=1, t=32, epsilon=4.0, seed=seed, attacker=attacker)
         assert result["missed_indices"] > 0
         assert result["recovered"] > 0.9
+        if attacker == "single":
+            p = result["predicted_with_misses"]
+            assert abs(result["recovered"] - p) <= 5 * math.sqrt(p * (1 - p) / result["n"]) + 2e-3
 
 
 def test_stronger_attackers_recover_more():

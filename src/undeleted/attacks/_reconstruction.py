@@ -48,11 +48,14 @@ def reconstruct(answers: Any) -> Any:
     return answers
 
 
-def predicted_fraction(alpha: float, n: int) -> float:
-    """1 − Q(1/(4√(α/n))): the share that Gaussian errors of this size leave right."""
+def predicted_fraction(alpha: float, n: int, missed: float = 0.0) -> float:
+    """1 − Q((1 − f)/(4√(α/n))): the share that Gaussian errors of this size leave right.
+
+    An answer to another query than was asked is an error, and also takes away its share f of the signal.
+    """
     if alpha == 0:
         return 1.0
-    return 1 - 0.5 * math.erfc(1 / (4 * math.sqrt(alpha / n)) / math.sqrt(2))
+    return 1 - 0.5 * math.erfc((1 - missed) / (4 * math.sqrt(alpha / n)) / math.sqrt(2))
 
 
 def check_size(n: int, bytes_each: int) -> None:
@@ -93,6 +96,9 @@ class Report:
             **facts,
             "alpha": alpha,
             "predicted": None if self.against == "release-once" else predicted_fraction(alpha, self.n),
+            "predicted_with_misses": None
+            if self.against == "release-once"
+            else predicted_fraction(alpha, self.n, facts["missed_indices"] / facts["releases"]),
             "recovered": 1 - wrong / self.n,
             "wrong": wrong,
             "bound": bound,

@@ -54,19 +54,19 @@ class Arrays:
 
     def _sorted_codes(self, statistic: Statistic) -> dict[str, Any]:
         """The codes of complete rows; those of a single column sorted, once for all levels of a tree."""
-        if self._cache.get((), {}).get("", 0) != len(self.table.overwritten):
-            self._cache.clear()  # rows were erased since: no copy of them is kept here either
-            self._cache[()] = {"": len(self.table.overwritten)}
-        if statistic.names not in self._cache:
-            complete = self.table.complete(statistic.columns)
+        complete = self.table.complete(statistic.columns)
+        erased = len(self.table.overwritten)
+        remembered = self._remembered.get(statistic.names)
+        if remembered is None or remembered[0] != erased:
             codes = {name: self.table.codes[name][complete] for name in statistic.names}
             alone = len(codes) == 1
-            self._cache[statistic.names] = {n: np.sort(c) if alone else c for n, c in codes.items()}
-        self.table.schema.require(*statistic.columns)
-        return self._cache[statistic.names]
+            remembered = erased, {n: np.sort(c) if alone else c for n, c in codes.items()}
+            self._remembered[statistic.names] = remembered
+        return remembered[1]
 
     @cached_property
-    def _cache(self) -> dict[tuple[str, ...], dict[str, Any]]:
+    def _remembered(self) -> dict[tuple[str, ...], tuple[int, dict[str, Any]]]:
+        """Sorted codes by column, and how often rows had been erased when they were sorted."""
         return {}
 
     def posts(self, column: Text) -> tuple[str, ...]:

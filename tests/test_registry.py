@@ -37,3 +37,15 @@ def test_listing_and_help_import_neither_opendp_nor_scipy():
         "assert 'opendp' not in sys.modules and 'scipy' not in sys.modules"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+def test_every_attack_says_what_it_controls_learns_and_predicts():
+    for name in registry.names("undeleted.attacks"):
+        facts = registry.constant("undeleted.attacks", name, "FACTS")
+        assert list(facts) == ["claim", "controls", "learns", "predicts"]
+        assert facts["claim"] in {f"P{i}" for i in range(1, 10)}
+    claims = {
+        registry.constant("undeleted.attacks", n, "FACTS")["claim"]
+        for n in registry.names("undeleted.attacks")
+    }
+    assert claims == {f"P{i}" for i in range(1, 10)}

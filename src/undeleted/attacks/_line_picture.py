@@ -4,18 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from undeleted.attacks._picture import require_writable
-from undeleted.errors import BadQuestion
 
 
 def line_picture(path: str, others: Any, states: Sequence[Any], found: Mapping[int, int]) -> None:
     """The boundary after every deletion, those who stayed near it, and those who were read off."""
-    target = require_writable(path)
-    try:
-        import altair as alt
-    except ImportError:
-        raise BadQuestion(
-            "pictures need Altair.", "Install it with `pip install 'undeleted[plots]'`."
-        ) from None
+    import altair as alt
+
+    target = require_writable(path, "altair")
     walk = [{"deletions": i, "value": sum(s.centres) / 2} for i, s in enumerate(states)]
     low, high = min(w["value"] for w in walk), max(w["value"] for w in walk)
     pad = 0.05 * (high - low) + 1

@@ -1,7 +1,9 @@
 """Pictures of a reconstruction: a hidden image that appears as points are deleted, and one that does not."""
 
 import base64
+import importlib.util
 import io
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,7 +39,7 @@ def reconstruction_picture(
     path: str, n: int, world: Callable[[bool], Any], attacker: Callable[..., Any]
 ) -> None:
     """Two rows of frames: what the attacker sees of a curator that retrains, and of a release-once one."""
-    target = require_writable(path)
+    target = require_writable(path, "PIL")
     rows = [_frames(n, world(frozen), attacker) for frozen in (False, True)]
     save_image(np.concatenate([np.concatenate(row, axis=1) for row in rows], axis=0), target)
 
@@ -65,30 +67,27 @@ def _grey(estimate: Any, n: int) -> Any:
     return np.pad(frame, 4, constant_values=128)
 
 
-def require_writable(path: str) -> Path:
-    """Refuse a picture that cannot be written, before the work begins."""
+def require_writable(path: str, library: str) -> Path:
+    """Refuse a picture that cannot be made or written, before the work begins."""
     target = Path(path)
     if target.suffix not in (".png", ".svg", ".html"):
-        raise BadQuestion(
-            f"{target.suffix or 'no ending'} is no kind of picture.", "End it in .png, .svg or .html."
-        )
+        problem = f"{target.suffix or 'no ending'} is no kind of picture."
+        raise BadQuestion(problem, "End it in .png, .svg or .html.")
     if not target.parent.is_dir() or target.is_dir():
         raise BadFile(path, "cannot be written there.", "Choose a folder that exists.")
-    try:
-        target.touch()
-    except OSError as error:
-        raise BadFile(path, f"cannot be written ({error.strerror}).", "Choose another place.") from None
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise BadFile(path, "may not be written.", "Choose another place.")
+    if importlib.util.find_spec(library) is None:
+        raise BadQuestion(
+            f"this picture needs {library}.", "Install it with `pip install 'undeleted[plots]'`."
+        )
     return target
 
 
 def save_image(pixels: Any, target: Path) -> None:
     """Grey pixels as PNG, or as a PNG inside SVG or HTML; needs the `plots` extra."""
-    try:
-        from PIL import Image
-    except ImportError:
-        raise BadQuestion(
-            "pictures need Pillow.", "Install it with `pip install 'undeleted[plots]'`."
-        ) from None
+    from PIL import Image
+
     image = Image.fromarray(pixels)
     if target.suffix == ".png":
         image.save(target)

@@ -10,7 +10,7 @@ import math
 from typing import Annotated, Any, Literal
 
 from undeleted.attacks._blocks import ATTACKERS, settle, single
-from undeleted.attacks._picture import hidden_picture, reconstruction_picture
+from undeleted.attacks._picture import hidden_picture, reconstruction_picture, require_writable
 from undeleted.attacks._reconstruction import Report, check_size, exact_answers, hidden_half
 from undeleted.attacks._tasks import BatchQueries
 from undeleted.coins import DiscreteGaussian, DiscreteLaplace, seeded
@@ -82,6 +82,8 @@ def run(
     if work > MOST_ANSWERS:
         remedy = "Choose a smaller n or k, or the single attacker."
         raise TooLarge("the answers that this attacker waits for", work, MOST_ANSWERS, remedy)
+    if picture:
+        require_writable(picture, "PIL")
     report = Report("batch-queries", against, n)
     members = hidden_picture(n) if picture else hidden_half(n, seeded(f"members {seed}"))
     exact = exact_answers(members)

@@ -18,6 +18,7 @@ import numpy as np
 
 from undeleted.attacks._event_search import event_search
 from undeleted.attacks._lloyd import TOP, TwoMeans
+from undeleted.attacks._picture import require_writable
 from undeleted.coins import DiscreteGaussian, seeded
 from undeleted.errors import BadQuestion
 
@@ -169,6 +170,8 @@ def run(
     if not 0 < alpha < 1 or round(alpha * n) < 1 or n - round(alpha * n) < 4:
         problem = f"n = {n} with a share of {alpha} leaves no game."
         raise BadQuestion(problem, "Leave the attacker a point and 4 others.")
+    if picture:
+        require_writable(picture, "altair")
     values = people(n, distribution, seed)
     chosen = seeded(f"own {seed}").choose(n, round(alpha * n))
     others = np.sort(np.delete(values, chosen))

@@ -106,6 +106,11 @@ def test_bad_input_is_two_lines_and_exit_code_2(case, capsys):
     assert printed.err.startswith("undeleted: ")
 
 
+def test_the_remedy_names_the_command_that_was_meant(capsys):
+    run(["attack", "count-mod", "--n", "many"])
+    assert "`undeleted attack count-mod --help`" in capsys.readouterr().err
+
+
 def test_a_bug_of_ours_is_70_and_never_1(monkeypatch, capsys):
     from undeleted.attacks import median_walk
 

@@ -3,7 +3,7 @@
 `frozen` makes the release-once counterpart: the first release, whatever is deleted afterwards.
 """
 
-from typing import Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from undeleted.coins import Coins, Law
 from undeleted.errors import RuleBroken
 from undeleted.games.worlds import AT_MOST_K
 from undeleted.intervals import standard_deviation
+
+Against: TypeAlias = Annotated[
+    Literal["retrain", "release-once"], "a curator that retrains, or one that releases once"
+]
 
 
 class CountMod:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from undeleted.attacks._blocks import ATTACKERS, settle, single
 from undeleted.attacks._picture import hidden_picture, reconstruction_picture, require_writable
 from undeleted.attacks._reconstruction import Report, check_size, exact_answers, hidden_half
-from undeleted.attacks._tasks import BatchQueries
+from undeleted.attacks._tasks import Against, BatchQueries
 from undeleted.coins import DiscreteGaussian, DiscreteLaplace, seeded
 from undeleted.errors import BadBudget, BadQuestion, TooLarge
 from undeleted.privacy import NEIGHBOURS, Budget, calibrate
@@ -61,9 +61,7 @@ def run(
     attacker: Annotated[
         Literal["single", "average", "all"], "one release a block, the forced ones, or all"
     ] = "single",
-    against: Annotated[
-        Literal["retrain", "release-once"], "a curator that retrains, or one that releases once"
-    ] = "retrain",
+    against: Against = "retrain",
     picture: Annotated[str, "write a picture of a hidden image here (.png, .svg or .html)"] = "",
     seed: Annotated[int, "the same seed gives the same run"] = 7,
 ) -> dict[str, Any]:

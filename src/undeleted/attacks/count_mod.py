@@ -5,12 +5,12 @@
 CountMod changes by at most 1 when a record comes or goes, so each release alone is ε-DP.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 
 from undeleted.attacks._reconstruction import Report, check_size, exact_answers, hidden_half
-from undeleted.attacks._tasks import CountMod
+from undeleted.attacks._tasks import Against, CountMod
 from undeleted.coins import DiscreteLaplace, seeded
 from undeleted.errors import BadQuestion, TooLarge
 from undeleted.privacy import NEIGHBOURS, Budget
@@ -45,9 +45,7 @@ def run(
     *,
     n: Annotated[int, "how many possible members, a power of two"] = 2**14,
     epsilon: Annotated[float, f"ε of every release ({NEIGHBOURS})"] = 0.1,
-    against: Annotated[
-        Literal["retrain", "release-once"], "a curator that retrains, or one that releases once"
-    ] = "retrain",
+    against: Against = "retrain",
     seed: Annotated[int, "the same seed gives the same run"] = 7,
 ) -> dict[str, Any]:
     """Play against a curator that solves CountMod with differential privacy after every deletion."""

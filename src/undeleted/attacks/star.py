@@ -4,11 +4,11 @@ release   q_i(D) + Laplace noise, for an index i within k/3k of the number of st
 """
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from undeleted.attacks._blocks import settle, single
 from undeleted.attacks._reconstruction import Report, check_size, exact_answers, hidden_half
-from undeleted.attacks._tasks import BatchQueries
+from undeleted.attacks._tasks import Against, BatchQueries
 from undeleted.coins import DiscreteLaplace, seeded
 from undeleted.errors import BadQuestion
 from undeleted.privacy import NEIGHBOURS, Budget
@@ -39,9 +39,7 @@ def run(
     n: Annotated[int, "how many possible members, a power of two"] = 2**14,
     k: Annotated[int, "how well a release must know the number of stars"] = 32,
     epsilon: Annotated[float, f"ε of every release ({NEIGHBOURS})"] = 0.5,
-    against: Annotated[
-        Literal["retrain", "release-once"], "a curator that retrains, or one that releases once"
-    ] = "retrain",
+    against: Against = "retrain",
     seed: Annotated[int, "the same seed gives the same run"] = 7,
 ) -> dict[str, Any]:
     """Play against a curator that answers one query with differential privacy after every deletion."""

@@ -9,6 +9,7 @@ import sys
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
+from undeleted import registry
 from undeleted.errors import UndeletedError
 
 _SOFTWARE = 70  # EX_SOFTWARE
@@ -36,7 +37,8 @@ def run(arguments: list[str]) -> int:
     except UndeletedError as error:
         return _complain(error.what, error.remedy)
     except TyperException as error:
-        known = [w for w in arguments[:2] if w in ("demo", "list", "attack", "median-walk")]
+        commands = ("demo", "list", "attack", *registry.names("undeleted.attacks"))
+        known = [word for word in arguments[:2] if word in commands]
         what = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
         help_of = " ".join(["undeleted", *known, "--help"])
         return _complain(f"{what[:1].lower()}{what[1:]}.", f"`{help_of}` shows an example.")

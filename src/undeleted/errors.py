@@ -13,6 +13,7 @@
     │   ├── BudgetSpent           asked for more than is left
     │   └── CoinsRefused          coins of a kind that this use does not allow
     ├── BadQuestion               a confidence, a rank or a range that makes no sense
+    ├── BadWorld                  a finite world that cannot be: n = 0, k > n, a domain that does not fit
     ├── NotEnumerable             enumerated coins were asked for an infinite or irrational law
     ├── NotReproducible           an algorithm that is not a function of its coins
     ├── NotThere                  a record that is not (or no longer) in the data
@@ -138,6 +139,17 @@ class CoinsRefused(PrivacyError):
 
 class BadQuestion(UndeletedError):
     """A confidence, a rank or a range that makes no sense."""
+
+
+class BadWorld(UndeletedError):
+    """A finite world that cannot be: n = 0, k > n, a domain that does not fit."""
+
+    def __init__(self, name: str, value: object, rule: str) -> None:
+        super().__init__(
+            f"{name} must be {rule}, got {value!r}.",
+            "A small world is a domain of a few points, n ≥ 1 and k ≤ n.",
+        )
+        self.name, self.value, self.rule = name, value, rule
 
 
 class NotEnumerable(UndeletedError):

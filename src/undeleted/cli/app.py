@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import undeleted
-from undeleted.cli import attack, demo, listing
+from undeleted.cli import attack, demo, listing, verify
 
 EPILOG = """
 [bold]Examples[/bold]
@@ -33,6 +33,7 @@ def build(arguments: list[str]) -> typer.Typer:
     app.command(name="demo", rich_help_panel="Start here", epilog="Example: undeleted demo --seed 11")(
         demo.demo
     )
+    app.command(name="verify", rich_help_panel="Audit", epilog=verify.EPILOG)(verify.verify)
     app.add_typer(attack.group(arguments), name="attack", rich_help_panel="Research")
     app.command(name="list", rich_help_panel="Research", epilog="Example: undeleted list mechanisms --json")(
         listing.listing

@@ -7,20 +7,26 @@ import typer
 from undeleted import registry
 from undeleted.cli.output import AsJson, print_json
 
-Kind = Literal["mechanisms", "leaky", "baselines", "attacks", "statistics", "engines"]
+Kind = Literal[
+    "mechanisms", "leaky", "baselines", "attacks", "definitions", "subjects", "statistics", "engines"
+]
 
 
 def listing(kind: Annotated[Kind, typer.Argument(help="What to list.")], json: AsJson = False) -> None:
-    """List mechanisms, leaky ones, baselines, attacks, statistics or engines."""
+    """List what there is of a kind; `subjects` are what `verify` takes."""
     folder = f"undeleted.{kind}"
-    found = [
-        {
-            "name": name,
-            "summary": registry.summary(folder, name),
-            **(registry.constant(folder, name, "FACTS") or {}),
-        }
-        for name in registry.names(folder)
-    ]
+    found = (
+        _subjects()
+        if kind == "subjects"
+        else [
+            {
+                "name": name,
+                "summary": registry.summary(folder, name),
+                **(registry.constant(folder, name, "FACTS") or {}),
+            }
+            for name in registry.names(folder)
+        ]
+    )
     if json:
         print_json(found)
         return
@@ -30,3 +36,14 @@ def listing(kind: Annotated[Kind, typer.Argument(help="What to list.")], json: A
         for fact in ("claim", "controls", "learns", "predicts"):
             if fact in entry:
                 print(f"{'':<{width}}{fact:<10}{entry[fact]}")
+
+
+def _subjects() -> list[dict[str, str]]:
+    """What `verify` takes, with the file that it comes from."""
+    from undeleted.audit.subjects import MADE_OF, folder_of, names
+
+    def summary(name: str) -> str:
+        base = MADE_OF.get(name, (name, {}))[0]
+        return registry.summary(folder_of(base), base)
+
+    return [{"name": name, "summary": summary(name)} for name in names()]

@@ -23,6 +23,7 @@ from undeleted.errors import NotEnumerable, NotReproducible
 T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
 Toss = tuple[int, tuple[Fraction, ...]]  # which option was taken, and the probabilities of all
+MOST_TOSSES = 10_000  # in one run; whoever asks for more may go on for ever
 
 
 class Enumerated:
@@ -53,7 +54,7 @@ class Enumerated:
             case NoNoise():
                 return exact.copy()
             case ClampedGeometric():
-                drawn = [law.low + self._toss(tuple(law.probabilities(int(x)))) for x in exact.ravel()]
+                drawn = [law.low + self._toss(law.probabilities(int(x))) for x in exact.ravel()]
                 return np.array(drawn, dtype=np.int64).reshape(exact.shape)
         raise NotEnumerable(type(law).__name__)
 
@@ -66,6 +67,8 @@ class Enumerated:
         return product
 
     def _toss(self, weights: tuple[Fraction, ...]) -> int:
+        if self.tossed == MOST_TOSSES:
+            raise NotEnumerable(f"an algorithm that tosses more than {MOST_TOSSES:,} coins in one run")
         if self.tossed == len(self.path):
             self.path.append((next(i for i, w in enumerate(weights) if w), weights))
         option, known = self.path[self.tossed]
@@ -75,16 +78,20 @@ class Enumerated:
         return option
 
 
-def outcomes(run: Callable[[Enumerated], T]) -> Iterator[tuple[T, Fraction]]:
-    """Every result of `run` with the probability of its coins; a result may come more than once."""
-    path: list[Toss] | None = []
+def outcomes(run: Callable[[Enumerated], T], after: Sequence[Toss] = ()) -> Iterator[tuple[T, Fraction]]:
+    """Every result of `run` with the probability of its coins; a result may come more than once.
+
+    With tosses to come `after`, only the paths that begin with them, each with its probability given them.
+    """
+    path: list[Toss] | None = list(after)
+    given = Enumerated(after).probability
     while path is not None:
         coins = Enumerated(path)
         result = run(coins)
         if coins.tossed < len(coins.path):
             raise NotReproducible
-        yield result, coins.probability
-        path = _next_path(coins.path)
+        yield result, coins.probability / given
+        path = _next_path(coins.path, len(after))
 
 
 def exact_law(run: Callable[[Enumerated], H]) -> dict[H, Fraction]:
@@ -95,9 +102,9 @@ def exact_law(run: Callable[[Enumerated], H]) -> dict[H, Fraction]:
     return law
 
 
-def _next_path(path: list[Toss]) -> list[Toss] | None:
-    """The path after this one: the last choice that has another option takes it."""
-    for depth in range(len(path) - 1, -1, -1):
+def _next_path(path: list[Toss], kept: int) -> list[Toss] | None:
+    """The path after this one: the last choice that has another option, and is not kept, takes it."""
+    for depth in range(len(path) - 1, kept - 1, -1):
         option, weights = path[depth]
         for other in range(option + 1, len(weights)):
             if weights[other]:

@@ -9,6 +9,7 @@ Canonne, Kamath, Steinke (2020) give the discrete Gaussian; Ghosh, Roughgarden, 
 geometric with clamped output.
 """
 
+import functools
 import itertools
 import math
 from dataclasses import dataclass
@@ -55,10 +56,11 @@ class ClampedGeometric:
         if self.low > self.high:
             raise BadBudget("low", self.low, f"at most high = {self.high}")
 
-    def probabilities(self, exact: int) -> list[Fraction]:
+    @functools.cache  # noqa: B019  exact worlds are small, and ask for the same few again and again
+    def probabilities(self, exact: int) -> tuple[Fraction, ...]:
         """P(output = low), …, P(output = high) for a given exact value."""
         at_most = [self._at_most(x - exact) for x in range(self.low, self.high)] + [Fraction(1)]
-        return [at_most[0], *(b - a for a, b in itertools.pairwise(at_most))]
+        return at_most[0], *(b - a for a, b in itertools.pairwise(at_most))
 
     def _at_most(self, x: int) -> Fraction:
         r = self.ratio

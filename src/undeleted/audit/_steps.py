@@ -1,0 +1,221 @@
+"""The exact law of one step of an algorithm: from data to z0, or from a state and a request to the next output.
+
+Histories share their states: a curator that is in the same state after two histories is run once.  A
+state is the algorithm pickled, with its coins left out; an algorithm that cannot be pickled is run again
+from its start instead.  Either way the algorithm is the user's own code on enumerated coins.
+"""
+
+import io
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from fractions import Fraction
+from itertools import islice
+from types import FunctionType
+from typing import Any, NamedTuple, TypeAlias
+
+from undeleted.coins import Enumerated, outcomes
+from undeleted.errors import NotReproducible
+from undeleted.games.algorithm import Algorithm, Point
+from undeleted.games.dynamic import Leakage
+from undeleted.games.transcript import plain
+
+Data: TypeAlias = tuple[Point, ...]
+Batch: TypeAlias = tuple[Point, ...]  # the points of one request
+OVER = -1  # the state after the last request
+
+
+class Step(NamedTuple):
+    """One way a step can go."""
+
+    output: int
+    leaked: int
+    state: int
+    probability: Fraction
+
+
+@dataclass(frozen=True)
+class _Replay:
+    """The state of an algorithm that cannot be pickled: how it came about."""
+
+    data: Data
+    batches: tuple[Batch, ...]
+    tosses: tuple[Any, ...]
+
+
+class Names:
+    """Outputs as small numbers; equal only if they are written alike, so that 1, 1.0 and True differ."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self.values: list[Any] = []
+
+    def number(self, output: Any) -> int:
+        value = plain(output)
+        written = f"{type(output).__name__ if isinstance(output, bool) else ''}{value!r}"
+        if written not in self._numbers:
+            self._numbers[written] = len(self.values)
+            self.values.append(value)
+        return self._numbers[written]
+
+    def shown(self, number: int) -> Any:
+        """An output as a reader wants it: a single cell without its brackets."""
+        value = self.values[number]
+        while isinstance(value, tuple) and len(value) == 1:
+            [value] = value
+        return list(value) if isinstance(value, tuple) else value
+
+
+class Steps:
+    """The laws of an algorithm's steps, each worked out once."""
+
+    def __init__(self, make: Callable[[], Algorithm], leakage: Leakage | None = None) -> None:
+        self._make, self._leakage = make, leakage
+        self.outputs, self.leaks = Names(), Names()
+        self._states: dict[Any, int] = {}
+        self._kept: list[Any] = []
+        self._laws: dict[tuple[int, Batch, bool], tuple[Step, ...]] = {}
+        self._starts: dict[Data, tuple[Step, ...]] = {}
+        self._atoms: list[Any] = []
+        self._numbers_of_atoms: dict[int, int | None] = {}
+        self._pickles = True
+        self.runs = 0
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether every step that was worked out could go one way only."""
+        return all(len(law) == 1 for law in (*self._starts.values(), *self._laws.values()))
+
+    def start(self, data: Data) -> tuple[Step, ...]:
+        """z0, what leaks with it, and the state after it."""
+        if data not in self._starts:
+
+            def run(coins: Enumerated) -> tuple[int, int, int]:
+                algorithm = self._make()
+                output = algorithm.start(data, coins)
+                leaked = None if self._leakage is None else self._leakage.draw(data, algorithm, coins)
+                state = self._state(algorithm, _Replay(data, (), tuple(coins.path[: coins.tossed])))
+                return self.outputs.number(output), self.leaks.number(leaked), state
+
+            self._starts[data] = self._law(run, ())
+        return self._starts[data]
+
+    def delete(self, state: int, batch: Batch, *, last: bool = False) -> tuple[Step, ...]:
+        """The next output, and the state after it; after the last request nobody asks for the state."""
+        if (state, batch, last) not in self._laws:
+            kept = self._kept[state]
+
+            def run(coins: Enumerated) -> tuple[int, int, int]:
+                algorithm = self._thaw(kept, coins)
+                output = algorithm.delete(list(batch))
+                history = kept if isinstance(kept, _Replay) else _Replay((), (), ())
+                after = _Replay(history.data, (*history.batches, batch), tuple(coins.path[: coins.tossed]))
+                return self.outputs.number(output), 0, OVER if last else self._state(algorithm, after)
+
+            self._laws[state, batch, last] = self._law(run, kept.tosses if isinstance(kept, _Replay) else ())
+        return self._laws[state, batch, last]
+
+    def _law(
+        self, run: Callable[[Enumerated], tuple[int, int, int]], after: Sequence[Any]
+    ) -> tuple[Step, ...]:
+        law: dict[tuple[int, int, int], Fraction] = {}
+        for went, probability in outcomes(run, after):
+            self.runs += 1
+            law[went] = law.get(went, Fraction(0)) + probability
+        return tuple(Step(*went, probability) for went, probability in law.items())
+
+    def check(self, data: Data, batches: Sequence[Batch], at_most: int = 32) -> None:
+        """Run the algorithm in one piece on some of its coins; it must do what the steps say.
+
+        This finds an algorithm with randomness or memory of its own, which steps would not notice.
+        """
+        law = self.law(data, batches)
+
+        def run(coins: Enumerated) -> tuple[int, ...]:
+            algorithm = self._make()
+            first = self.outputs.number(algorithm.start(data, coins))
+            if self._leakage is not None:
+                self._leakage.draw(data, algorithm, coins)
+            return (first, *(self.outputs.number(algorithm.delete(list(batch))) for batch in batches))
+
+        seen: dict[tuple[int, ...], Fraction] = {}
+        for went, probability in islice(outcomes(run), at_most):
+            seen[went] = seen.get(went, Fraction(0)) + probability
+        if any(probability > law.get(went, 0) for went, probability in seen.items()):
+            raise NotReproducible
+
+    def law(self, data: Data, batches: Sequence[Batch]) -> dict[tuple[int, ...], Fraction]:
+        """The law of the outputs of a whole run."""
+        law: dict[tuple[tuple[int, ...], int], Fraction] = {}
+        for step in self.start(data):
+            begun = ((step.output,), step.state)
+            law[begun] = law.get(begun, Fraction(0)) + step.probability
+        for number, batch in enumerate(batches, start=1):
+            further: dict[tuple[tuple[int, ...], int], Fraction] = {}
+            for (outputs, state), probability in law.items():
+                for step in self.delete(state, batch, last=number == len(batches)):
+                    key = ((*outputs, step.output), step.state)
+                    further[key] = further.get(key, Fraction(0)) + probability * step.probability
+            law = further
+        whole: dict[tuple[int, ...], Fraction] = {}
+        for (outputs, _), probability in law.items():
+            whole[outputs] = whole.get(outputs, Fraction(0)) + probability
+        return whole
+
+    def _state(self, algorithm: Algorithm, history: _Replay) -> int:
+        kept: Any = history
+        if self._pickles:
+            try:
+                kept = self._freeze(algorithm)
+            except (TypeError, AttributeError, pickle.PicklingError):
+                self._pickles = False
+        if kept not in self._states:
+            self._states[kept] = len(self._kept)
+            self._kept.append(kept)
+        return self._states[kept]
+
+    def _freeze(self, algorithm: Algorithm) -> bytes:
+        written = io.BytesIO()
+        pickler = pickle.Pickler(written, protocol=5)
+        pickler.persistent_id = self._outside  # type: ignore[method-assign]
+        pickler.dump(algorithm)
+        return written.getvalue()
+
+    def _outside(self, thing: Any) -> Any:
+        """What a state refers to and does not hold: its coins, functions, and values that never change."""
+        if isinstance(thing, Enumerated):
+            return "coins"
+        if isinstance(thing, FunctionType):
+            if thing.__closure__:
+                raise TypeError("a closure may hold a state of its own")
+        elif not is_dataclass(thing) or isinstance(thing, type):
+            return None
+        if id(thing) not in self._numbers_of_atoms:
+            constant = isinstance(thing, FunctionType) or _constant(thing)
+            self._numbers_of_atoms[id(thing)] = len(self._atoms) if constant else None
+            self._atoms.append(thing)  # kept alive, so that nothing else gets its id
+        return self._numbers_of_atoms[id(thing)]
+
+    def _thaw(self, kept: Any, coins: Enumerated) -> Algorithm:
+        if isinstance(kept, _Replay):
+            algorithm = self._make()
+            algorithm.start(kept.data, coins)
+            if self._leakage is not None:
+                self._leakage.draw(kept.data, algorithm, coins)
+            for batch in kept.batches:
+                algorithm.delete(list(batch))
+            return algorithm
+        unpickler = pickle.Unpickler(io.BytesIO(kept))
+        unpickler.persistent_load = lambda name: coins if name == "coins" else self._atoms[name]  # type: ignore[method-assign]
+        thawed: Algorithm = unpickler.load()
+        return thawed
+
+
+def _constant(thing: Any) -> bool:
+    """Whether a value can never change."""
+    if isinstance(thing, tuple | frozenset):
+        return all(map(_constant, thing))
+    if is_dataclass(thing) and not isinstance(thing, type):
+        frozen = type(thing).__dataclass_params__.frozen  # type: ignore[attr-defined]
+        return bool(frozen) and all(_constant(getattr(thing, field.name)) for field in fields(thing))
+    return thing is None or isinstance(thing, int | float | str | bytes | Fraction | type)

@@ -1,0 +1,215 @@
+"""Everything of ours by name, put into a small world: a column x with the values 0, …, m − 1.
+
+A mechanism, leaky mechanism or baseline is built from the names of its constructor's parameters, so a
+newcomer that is written like the others is here by itself.  Some names say what a baseline is made of:
+`retrain-sum`, `retrain-median`, `recompute-sum`.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+from undeleted import registry
+from undeleted.audit.exact import FiniteWorld
+from undeleted.baselines.retrain import median, total
+from undeleted.coins import ClampedGeometric
+from undeleted.errors import BadWorld, UnknownName
+from undeleted.games.dynamic import Leakage
+from undeleted.games.release_once import ReleaseOnce
+from undeleted.games.with_leakage import SHARED, WithLeakage
+from undeleted.mechanisms._linear import Linear
+from undeleted.mechanisms.noisy_sum import NoisySum
+from undeleted.schema import Number, Schema, Text
+from undeleted.statistics import ClippedSum, Count, Statistic
+
+FOLDERS = ("undeleted.mechanisms", "undeleted.leaky", "undeleted.baselines")
+MADE_OF: dict[str, tuple[str, dict[str, Any]]] = {
+    "retrain-sum": ("retrain", {"function": total}),
+    "retrain-median": ("retrain", {"function": median}),
+    "recompute-sum": ("recompute", {}),
+    "cumulative-xor-pad": ("xor-pad", {"cumulative": True}),
+    "cumulative-xor-undeleted": ("xor-undeleted", {"cumulative": True}),
+}
+PADS = ("xor-pad", "xor-undeleted")
+
+
+@dataclass(frozen=True)
+class Noise:
+    """A clamped geometric; bounds that are not given follow from what is summed."""
+
+    ratio: Fraction = Fraction(1, 2)
+    low: int | None = None
+    high: int | None = None
+
+    def law(self, statistic: Statistic, n: int) -> ClampedGeometric:
+        """Up to the largest total for a single cell; 0 or 1 for several, or the world would be too large."""
+        largest = n * max(statistic.reaches) if statistic.size == 1 else 1
+        return ClampedGeometric(
+            self.ratio, 0 if self.low is None else self.low, largest if self.high is None else self.high
+        )
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A named curator in a small world, and the e^ε that its noise was made for, if any."""
+
+    name: str
+    world: FiniteWorld
+    promise: Fraction | None
+
+
+def names() -> tuple[str, ...]:
+    """What can be verified by name."""
+    found = {name for folder in FOLDERS for name in registry.names(folder)} - {"retrain", "recompute"}
+    return tuple(sorted(found | MADE_OF.keys()))
+
+
+def folder_of(base: str) -> str:
+    """Where a mechanism, a leaky one or a baseline lives."""
+    return next(folder for folder in FOLDERS if base in registry.names(folder))
+
+
+def subject(
+    name: str,
+    *,
+    domain: int,
+    n: int,
+    k: int,
+    noise: Noise | None = None,
+    leakage: str = "none",
+    side: Callable[[tuple[Any, ...]], Any] | None = None,
+) -> Subject:
+    """A curator by name, with n people on {0, …, domain − 1}.
+
+    >>> subject("retrain-median", domain=2, n=3, k=1).world.domain
+    (0, 1)
+    """
+    if name not in names():
+        raise UnknownName("names", name, names())
+    if isinstance(domain, bool) or not isinstance(domain, int) or domain < 1:
+        raise BadWorld("domain", domain, "at least 1 point")
+    base, extra = MADE_OF.get(name, (name, {}))
+    folder = folder_of(base)
+    parts = _Parts(domain, n, k, noise or Noise())
+    thing = registry.find(folder, base)
+    kind = folder.rpartition(".")[2]
+    points: tuple[Any, ...] = tuple(range(domain))
+    promise = None
+    if kind == "baselines":
+        if base in PADS and domain & (domain - 1):
+            raise BadWorld("domain", domain, "a power of two for pads: the points are bit strings")
+        arguments = parts.fill(thing, extra)
+        make: Callable[[], Any] = lambda: thing(**arguments)  # noqa: E731
+    else:
+        built = parts.build(thing)
+        schema = parts.schema_of(built)
+        if isinstance(schema.columns[0], Text):
+            points = tuple(map(str, points))
+        adapter = WithLeakage if kind == "leaky" else ReleaseOnce
+        make = lambda: adapter(built, schema)  # noqa: E731
+        promise = _promise(built)
+    leak = _leakage(leakage, kind, make)
+    world = FiniteWorld.of(make, points, n, k, by_value=True, leakage=leak, side=side)
+    return Subject(name, world, promise)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What constructors ask for, by the name of the parameter."""
+
+    domain: int
+    n: int
+    k: int
+    noise: Noise
+
+    @property
+    def column(self) -> Number:
+        return Number("x", min=0, max=max(1, self.domain - 1))
+
+    def build(self, thing: Any) -> Any:
+        """A mechanism; its noise fits its own statistic."""
+        arguments = self.fill(thing, {})
+        if "noise" in arguments:
+            built = thing(**arguments)
+            inner = getattr(built, "hidden", built)
+            if isinstance(inner, Linear):
+                arguments["noise"] = self.noise.law(inner.statistic, self.n)
+        return thing(**arguments)
+
+    def fill(self, thing: Any, extra: dict[str, Any]) -> dict[str, Any]:
+        """Arguments for every parameter that needs one, or that a small world needs small."""
+        found = {}
+        parameters = inspect.signature(thing).parameters
+        for parameter in parameters.values():
+            given = extra.get(parameter.name, self._part(parameter))
+            if parameter.name == "noise" and "statistic" in parameters:
+                given = self.noise.law(ClippedSum(self.column), self.n)
+            if given is not None:
+                found[parameter.name] = given
+            elif parameter.default is inspect.Parameter.empty:
+                raise BadWorld("subject", thing.__name__, f"built from Python: it needs `{parameter.name}`")
+        return found
+
+    def _part(self, parameter: inspect.Parameter) -> Any:
+        optional = parameter.default is not inspect.Parameter.empty
+        match parameter.name:
+            case "column":
+                return Text("x") if "Text" in str(parameter.annotation) else self.column
+            case "over":
+                return None if optional else (self.column,)
+            case "schema":
+                return Schema([self.column])
+            case "statistic":
+                return ClippedSum(self.column)
+            case "statistics":
+                return (Count(), ClippedSum(self.column))
+            case "mechanism":
+                return NoisySum(self.column, self.noise.law(ClippedSum(self.column), self.n))
+            case "noise":
+                return None if optional else self.noise.law(Count(), 1)
+            case "branching":
+                return 2
+            case "horizon":
+                return self.k
+            case "bits":
+                return max(1, (self.domain - 1).bit_length())
+        return None
+
+    def schema_of(self, mechanism: Any) -> Schema:
+        column = getattr(mechanism, "column", None)
+        return Schema([column if isinstance(column, Text) else self.column])
+
+
+def _promise(mechanism: Any) -> Fraction | None:
+    """e^ε of a linear mechanism with geometric noise: (1/r) to the reach of every block."""
+    if not isinstance(mechanism, Linear) or not all(
+        isinstance(law, ClampedGeometric) for law in mechanism.laws
+    ):
+        return None
+    pairs = zip(mechanism.laws, mechanism.statistic.reaches, strict=True)
+    return prod(
+        (1 / law.ratio**reach for law, reach in pairs if isinstance(law, ClampedGeometric)), start=Fraction(1)
+    )
+
+
+def _leakage(which: str, kind: str, make: Callable[[], Any]) -> Leakage | None:
+    """What a simulator is told besides: nothing, or the hidden part, with the same coins or drawn afresh."""
+    if which == "none":
+        return None
+    if kind != "leaky":
+        rule = "`none` here: shared and fresh leakage are for leaky mechanisms, whose hidden part it tells"
+        raise BadWorld("leakage", which, rule)
+    if which == "shared":
+        return SHARED
+    if which != "fresh":
+        raise BadWorld("leakage", which, "none, shared or fresh")
+
+    def fresh(data: tuple[Any, ...], coins: Any) -> Any:
+        again = make()
+        again.start(data, coins)
+        return again.leaked
+
+    return Leakage(fresh, shares_coins=False)

@@ -1,4 +1,4 @@
-"""The exact law of one step of an algorithm: from data to z0, or from a state and a request to the next output.
+"""The exact law of one step of an algorithm: from data to z0, or from a state and a request to what follows.
 
 Histories share their states: a curator that is in the same state after two histories is run once.  A
 state is the algorithm pickled, with its coins left out; an algorithm that cannot be pickled is run again

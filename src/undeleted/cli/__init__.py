@@ -37,7 +37,15 @@ def run(arguments: list[str]) -> int:
     except UndeletedError as error:
         return _complain(error.what, error.remedy)
     except TyperException as error:
-        commands = ("demo", "list", "attack", "verify", *registry.names("undeleted.attacks"))
+        commands = (
+            "demo",
+            "list",
+            "attack",
+            "verify",
+            "definitions",
+            "show",
+            *registry.names("undeleted.attacks"),
+        )
         known = [word for word in arguments[:2] if word in commands]
         what = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
         help_of = " ".join(["undeleted", *known, "--help"])

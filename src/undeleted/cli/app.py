@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import undeleted
-from undeleted.cli import attack, demo, listing, verify
+from undeleted.cli import attack, definitions, demo, listing, verify
 
 EPILOG = """
 [bold]Examples[/bold]
@@ -15,6 +15,10 @@ undeleted demo
 undeleted attack median-walk --n 1001 --controlled 64
 
 undeleted attack median-walk --against noisy-histogram --json
+
+undeleted verify retrain-median --domain 2 --n 3 --k 1
+
+undeleted definitions show garg-2020 --on exact-sum
 
 undeleted list mechanisms
 """
@@ -35,6 +39,7 @@ def build(arguments: list[str]) -> typer.Typer:
     )
     app.command(name="verify", rich_help_panel="Audit", epilog=verify.EPILOG)(verify.verify)
     app.add_typer(attack.group(arguments), name="attack", rich_help_panel="Research")
+    app.add_typer(definitions.group(), name="definitions", rich_help_panel="Research")
     app.command(name="list", rich_help_panel="Research", epilog="Example: undeleted list mechanisms --json")(
         listing.listing
     )

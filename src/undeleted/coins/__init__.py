@@ -12,7 +12,15 @@ from typing import Protocol
 
 from undeleted.arrays import IntArray
 from undeleted.coins.enumerated import Enumerated, exact_law, outcomes
-from undeleted.coins.laws import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, Law, NoNoise
+from undeleted.coins.laws import (
+    ClampedGeometric,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    FiniteLaw,
+    Law,
+    NoNoise,
+    TruncatedGeometric,
+)
 from undeleted.coins.secure import Secure, secure
 from undeleted.coins.seeded import Seeded, seeded
 from undeleted.errors import CoinsRefused
@@ -23,10 +31,12 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Enumerated",
+    "FiniteLaw",
     "Law",
     "NoNoise",
     "Secure",
     "Seeded",
+    "TruncatedGeometric",
     "exact_law",
     "outcomes",
     "require_secure",

@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 
 from undeleted.arrays import IntArray
-from undeleted.coins.laws import ClampedGeometric, Law, NoNoise
+from undeleted.coins.laws import ClampedGeometric, Law, NoNoise, TruncatedGeometric
 from undeleted.errors import NotEnumerable, NotReproducible
 
 T = TypeVar("T")
@@ -56,6 +56,9 @@ class Enumerated:
             case ClampedGeometric():
                 drawn = [law.low + self._toss(law.probabilities(int(x))) for x in exact.ravel()]
                 return np.array(drawn, dtype=np.int64).reshape(exact.shape)
+            case TruncatedGeometric():
+                noise = [self._toss(law.probabilities) - law.width for _ in range(exact.size)]
+                return exact + np.array(noise, dtype=np.int64).reshape(exact.shape)
         raise NotEnumerable(type(law).__name__)
 
     @property

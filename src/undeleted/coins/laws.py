@@ -3,6 +3,7 @@
     DiscreteLaplace(b)          P(x) ∝ exp(−|x| / b)             pure ε
     DiscreteGaussian(σ)         P(x) ∝ exp(−x² / 2σ²)            zCDP and (ε, δ)
     ClampedGeometric(r, a, b)   clamp(x + η, a, b), P(η) ∝ r^|η|  finite and rational: for exact worlds
+    TruncatedGeometric(r, w)    P(x) ∝ r^|x| for |x| ≤ w          the same, with noise that ignores the data
     NoNoise                     the exact sum; no ε at all
 
 Canonne, Kamath, Steinke (2020) give the discrete Gaussian; Ghosh, Roughgarden, Sundararajan (2009) the
@@ -68,11 +69,35 @@ class ClampedGeometric:
 
 
 @dataclass(frozen=True)
+class TruncatedGeometric:
+    """P(η) ∝ r^|η| for |η| ≤ width, and nothing beyond: (ε, δ) with a large δ, so never for publishing.
+
+    In an exact world it has what clamping takes away: a noisy sum less a point is a noisy sum of the rest.
+    """
+
+    ratio: Fraction
+    width: int
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.ratio, Fraction) and 0 < self.ratio < 1):
+            raise BadBudget("ratio", self.ratio, "a Fraction strictly between 0 and 1")
+        if self.width < 1:
+            raise BadBudget("width", self.width, "at least 1")
+
+    @functools.cached_property
+    def probabilities(self) -> tuple[Fraction, ...]:
+        """P(η = −width), …, P(η = width)."""
+        weights = [self.ratio ** abs(x) for x in range(-self.width, self.width + 1)]
+        return tuple(w / sum(weights) for w in weights)
+
+
+@dataclass(frozen=True)
 class NoNoise:
     """The exact sum."""
 
 
-Law: TypeAlias = DiscreteLaplace | DiscreteGaussian | ClampedGeometric | NoNoise
+FiniteLaw: TypeAlias = ClampedGeometric | TruncatedGeometric  # for exact worlds; no ε is claimed
+Law: TypeAlias = DiscreteLaplace | DiscreteGaussian | FiniteLaw | NoNoise
 
 
 def _positive(name: str, value: float) -> None:

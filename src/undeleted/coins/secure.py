@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from undeleted.arrays import IntArray
-from undeleted.coins.laws import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, Law, NoNoise
+from undeleted.coins.laws import (
+    ClampedGeometric,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Law,
+    NoNoise,
+    TruncatedGeometric,
+)
+from undeleted.errors import BadBudget
 
 _system = random.SystemRandom()
 
@@ -30,6 +38,8 @@ class Secure:
     def noisy(self, law: Law, exact: IntArray) -> IntArray:
         if isinstance(law, NoNoise) or exact.size == 0:
             return exact.copy()
+        if isinstance(law, TruncatedGeometric):
+            raise BadBudget("noise", law, "noise without an end: a truncated geometric is for exact worlds")
         noisy = np.asarray(_measurement(law)(exact), dtype=np.int64)
         return np.clip(noisy, law.low, law.high) if isinstance(law, ClampedGeometric) else noisy
 

@@ -6,7 +6,14 @@ import math
 import numpy as np
 
 from undeleted.arrays import IntArray
-from undeleted.coins.laws import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, Law, NoNoise
+from undeleted.coins.laws import (
+    ClampedGeometric,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Law,
+    NoNoise,
+    TruncatedGeometric,
+)
 
 
 class Seeded:
@@ -39,6 +46,9 @@ class Seeded:
             case ClampedGeometric(ratio, low, high):
                 noise = self._laplace(-1 / math.log(ratio), exact.size).reshape(exact.shape)
                 return np.asarray(np.clip(exact + noise, low, high), dtype=np.int64)
+            case TruncatedGeometric(_, width):
+                weights = [float(p) for p in law.probabilities]
+                return exact + self._generator.choice(2 * width + 1, exact.shape, p=weights) - width
 
     def _laplace(self, scale: float, size: int) -> IntArray:
         """The difference of two geometrics of ratio exp(−1/scale)."""

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from undeleted.arrays import IntArray
-from undeleted.coins import ClampedGeometric, Coins, DiscreteGaussian, DiscreteLaplace, Law, NoNoise
+from undeleted.coins import Coins, DiscreteGaussian, DiscreteLaplace, FiniteLaw, Law, NoNoise
 from undeleted.engines import Totals
 from undeleted.errors import BadBudget
 from undeleted.intervals import Estimate, estimate
@@ -70,7 +70,7 @@ class Linear(ABC):
             return self.noise
         if isinstance(self.noise, Budget | Zcdp):
             return calibrate([self.statistic.reaches], self.noise, rows=self.rows_per_person)[0]
-        if not isinstance(self.noise, DiscreteLaplace | DiscreteGaussian | ClampedGeometric | NoNoise):
+        if not isinstance(self.noise, DiscreteLaplace | DiscreteGaussian | FiniteLaw | NoNoise):
             raise BadBudget("noise", self.noise, "a Budget, a Zcdp or a noise law")
         return (self.noise,) * len(self.statistic.blocks)
 

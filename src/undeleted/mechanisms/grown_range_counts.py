@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from undeleted.arrays import IntArray
-from undeleted.coins import ClampedGeometric, Coins, DiscreteGaussian, DiscreteLaplace, Law
+from undeleted.coins import Coins, DiscreteGaussian, DiscreteLaplace, FiniteLaw, Law
 from undeleted.engines import Totals
 from undeleted.errors import BadQuestion, TooLarge
 from undeleted.intervals import noise_interval, standard_deviation
@@ -256,7 +256,7 @@ class _Question:
         taken = [self._taken(level, start + i, int(p)) if inside[i] else 0.0 for i, p in enumerate(prefixes)]
         mean = sum(taken) / max(1, int(inside.sum()))
         law = self.tree.laws[level]
-        spread2 = 0.0 if isinstance(law, ClampedGeometric) else standard_deviation(law) ** 2
+        spread2 = 0.0 if isinstance(law, FiniteLaw) else standard_deviation(law) ** 2
         for i, part in enumerate(taken):
             if inside[i]:
                 weight = part - (mean if share is None else share)

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from undeleted.arrays import FloatArray
-from undeleted.coins import ClampedGeometric, DiscreteLaplace
+from undeleted.coins import DiscreteLaplace, FiniteLaw
 from undeleted.intervals import standard_deviation
 from undeleted.mechanisms._linear import Cells, Linear, Noise
 from undeleted.mechanisms._ranges import Answer, Ranges
@@ -59,7 +59,7 @@ class RangeCounts(Ranges, Linear):
     @cached_property
     def _sigmas(self) -> list[float]:
         """The spread of the noise on levels 1, …, L; a law for exact worlds counts as none."""
-        return [0.0 if isinstance(law, ClampedGeometric) else standard_deviation(law) for law in self.laws]
+        return [0.0 if isinstance(law, FiniteLaw) else standard_deviation(law) for law in self.laws]
 
     @cached_property
     def _weights(self) -> list[float]:

@@ -5,11 +5,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import undeleted
 from undeleted.cli import run
+from undeleted.cli.listing import Kind
 
 SCRIPT = [sys.executable, "-c", "from undeleted.cli import main; main()"]
 MODULE = [sys.executable, "-m", "undeleted"]
@@ -33,10 +35,23 @@ def test_help_is_grouped_has_examples_and_comes_in_half_a_second():
     assert min(times) < 0.5
 
 
-@pytest.mark.parametrize("command", [["demo"], ["list"], ["attack"], ["attack", "median-walk"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["demo"],
+        ["list"],
+        ["attack"],
+        ["attack", "median-walk"],
+        ["verify"],
+        ["definitions"],
+        ["definitions", "show"],
+    ],
+)
 def test_every_command_has_help_with_an_example(command, capsys):
     assert run([*command, "--help"]) == 0
-    assert "Example: undeleted" in capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Example" in shown
+    assert f"undeleted {' '.join(command)}" in shown.rpartition("Example")[2]
 
 
 @pytest.mark.parametrize("command", [[], ["attack"]])
@@ -45,7 +60,7 @@ def test_without_arguments_there_is_help(command, capsys):
     assert "Usage" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("kind", ["mechanisms", "leaky", "baselines", "attacks", "statistics", "engines"])
+@pytest.mark.parametrize("kind", get_args(Kind))
 def test_lists_say_the_same_as_text_and_as_json(kind, capsys):
     assert run(["list", kind, "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)

@@ -15,6 +15,8 @@ import pytest
 
 from support.attackers import adaptive, all_orders
 from undeleted import registry
+from undeleted.audit.exact import GAMES, FiniteWorld, verify
+from undeleted.baselines._points import without
 from undeleted.baselines.retrain import Retrain, median
 from undeleted.coins import exact_law, seeded
 from undeleted.engines.arrays import Arrays
@@ -22,6 +24,9 @@ from undeleted.games import ReleaseOnce, dynamic_game, ideal_game, simulate
 from undeleted.games.similarity import total_variation
 from undeleted.games.transcript import plain
 from undeleted.mechanisms._linear import Linear
+from undeleted.mechanisms.bulletin_board import BulletinBoard
+from undeleted.mechanisms.exact_sum import ExactSum
+from undeleted.mechanisms.noisy_count import NoisyCount
 from undeleted.schema import Category, Number, Schema
 
 HERE = Path(__file__).parent
@@ -58,6 +63,50 @@ def test_the_generic_simulator_is_perfect(world):
         for attacker in [*all_orders(n, 2), *adaptive(n, 2)]:
             d = distance(curator, lambda a: simulate(world.mechanism, world.schema, a), attacker, points, 2)
             assert d == 0
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_verifier_certifies_it(world, game):
+    """No list of attackers, no simulator of ours: the best simulator there is, in every game, is perfect."""
+    found = verify(finite(world.mechanism, world, n=3, k=2), game, time_limit=300)
+    assert found.literal.upper == found.keep_z0.upper == 0
+    assert found.certified
+    assert found.data_sets > 1
+
+
+def test_the_verifier_rejects_it_when_it_reads_the_data_again(world):
+    """The same releases, made afresh of those who remain: with noise or without, somebody shows through.
+
+    A bulletin board and an exact sum are retrained to what they would have said anyway.
+    """
+    found = verify(finite(lambda: ReadsAgain(world), world, n=2, k=1), time_limit=300)
+    retrains_to_itself = isinstance(world.mechanism, BulletinBoard | ExactSum)
+    counts_only = isinstance(world.mechanism, NoisyCount)  # everybody counts alike: nobody can be told apart
+    assert (found.literal.lower > 0) == (not retrains_to_itself and not counts_only)
+
+
+def finite(subject, world, n, k):
+    """The people of the world's data sets, a few at a time."""
+    points = sorted(set(world.points) | set(world.others), key=repr)[:3]
+    return FiniteWorld.of(subject, points, n, k, schema=world.schema, by_value=True)
+
+
+class ReadsAgain:
+    """A mechanism used as people retrain: released again after every deletion."""
+
+    def __init__(self, world):
+        self.world = world
+
+    def start(self, data, coins):
+        self.left, self.coins = tuple(data), coins
+        return self._release()
+
+    def delete(self, points):
+        self.left = without(self.left, points)
+        return self._release()
+
+    def _release(self):
+        return self.world.mechanism.release(Arrays(self.world.schema.table(list(self.left))), self.coins)
 
 
 def test_the_same_attackers_see_a_curator_that_retrains():

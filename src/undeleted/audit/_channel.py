@@ -71,6 +71,10 @@ class Channel:
         data = {d for mass in self.inputs.values() for d in mass}
         return 1 + len(self.views) * (len(self.inputs) + len(data))
 
+    def program(self, factor: Fraction = ONE) -> Program:
+        """The program as it stands, nothing merged."""
+        return self._program(factor)[0]
+
     def may(self, w: Any, view: Any) -> bool:
         return not self.keep or self.begins(w) == self.begins(view)
 

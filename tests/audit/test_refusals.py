@@ -1,0 +1,89 @@
+"""Worlds and algorithms that cannot be verified: named and refused."""
+
+import pytest
+
+from support.small_algorithms import Endless, OwnDice, Position, Remembering, SecretDice
+from undeleted.audit.exact import FiniteWorld, verify
+from undeleted.audit.subjects import subject
+from undeleted.baselines.retrain import Retrain, median
+from undeleted.coins import DiscreteLaplace
+from undeleted.errors import BadBudget, BadWorld, NotEnumerable, NotReproducible, TooLarge, UnknownName
+from undeleted.mechanisms.exact_sum import ExactSum
+from undeleted.mechanisms.noisy_sum import NoisySum
+from undeleted.schema import Number, Schema
+
+X = Number("x", min=0, max=1)
+
+
+def median_world(domain=(0, 1), n=3, k=1):
+    return FiniteWorld.of(lambda: Retrain(median), domain, n, k)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n": 0}, "n must be at least 1"),
+        ({"k": 4}, "k must be between 1 and n = 3"),
+        ({"k": 0}, "k must be between 1"),
+        ({"n": 2.5}, "n must be"),
+        ({"domain": ()}, "domain must be at least one point"),
+        ({"domain": (1, 1)}, "each of them once"),
+    ],
+)
+def test_impossible_worlds(arguments, message):
+    with pytest.raises(BadWorld, match=message):
+        median_world(**arguments)
+
+
+def test_infinitely_many_outcomes():
+    with pytest.raises(NotEnumerable, match="DiscreteLaplace has infinitely many"):
+        verify(FiniteWorld.of(NoisySum(X, DiscreteLaplace(1.0)), (0, 1), 2, 1, schema=Schema([X])))
+    with pytest.raises(NotEnumerable, match="tosses more than"):
+        verify(FiniteWorld.of(Endless, (0, 1), 2, 1))
+
+
+@pytest.mark.parametrize("algorithm", [OwnDice, SecretDice, Remembering])
+def test_not_a_function_of_the_coins(algorithm):
+    with pytest.raises(NotReproducible):
+        verify(FiniteWorld.of(algorithm, (0, 1), 2, 1))
+
+
+def test_a_domain_that_does_not_fit_the_schema():
+    with pytest.raises(BadWorld, match="domain must be"):
+        verify(FiniteWorld.of(ExactSum(X), (0, 7), 2, 1, schema=Schema([X])))
+
+
+def test_a_claim_about_order_that_is_not_true():
+    with pytest.raises(BadWorld, match="minds the order"):
+        verify(FiniteWorld.of(Position, (0, 1), 2, 1, by_value=True))
+
+
+def test_a_mechanism_without_its_schema_and_things_that_are_no_algorithm():
+    with pytest.raises(BadWorld, match="the schema of the mechanism"):
+        FiniteWorld.of(ExactSum(X), (0, 1), 2, 1)
+    with pytest.raises(BadWorld, match="a mechanism, an algorithm"):
+        FiniteWorld.of(7, (0, 1), 2, 1)
+
+
+def test_pads_on_a_domain_that_is_no_power_of_two():
+    with pytest.raises(BadWorld, match="power of two"):
+        subject("xor-pad", domain=3, n=2, k=1)
+
+
+def test_leakage_of_what_hides_nothing_and_unknown_names():
+    with pytest.raises(BadWorld, match="leaky mechanisms"):
+        subject("exact-sum", domain=2, n=2, k=1, leakage="shared")
+    with pytest.raises(UnknownName, match="Did you mean 'retrain-median'"):
+        subject("retrain-medain", domain=2, n=2, k=1)
+
+
+def test_a_game_and_an_epsilon_that_make_no_sense():
+    with pytest.raises(BadWorld, match="game must be one of"):
+        verify(median_world(), "static adaptive")
+    with pytest.raises(BadBudget, match="non-negative"):
+        verify(median_world(), epsilon=-1)
+
+
+def test_a_world_that_is_too_large_is_refused_with_its_size_before_anything_is_solved():
+    with pytest.raises(TooLarge, match="seconds to walk"):
+        verify(subject("range-counts", domain=8, n=4, k=2).world, time_limit=0.05)

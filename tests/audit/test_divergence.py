@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 
 from undeleted.audit.divergence import privacy_of_the_undeleted
+from undeleted.audit.exact import FiniteWorld
 from undeleted.audit.subjects import Noise, subject
 
 
@@ -57,6 +58,26 @@ def test_safety_and_privacy_are_two_things():
     """An exact sum is undeleted-safe and not private; a pad on a deleted point tells nothing of others."""
     assert divergence("exact-sum").delta[0] == 1
     assert divergence("xor-pad").delta[1] == 0
+
+
+class TellsWhoAsks:
+    """After a 1 is deleted it tells whether somebody else has a 1; after a 0 it tells nothing."""
+
+    def start(self, data, coins):
+        self.left = list(data)
+        return len(self.left) > 0
+
+    def delete(self, points):
+        for point in points:
+            self.left.remove(point)
+        return 1 in points and 1 in self.left
+
+
+def test_the_best_attacker_chooses_whom_it_deletes():
+    """Deleting the 1 shows the other 1; deleting the 0 would show nothing."""
+    found = privacy_of_the_undeleted(FiniteWorld.of(TellsWhoAsks, (0, 1), 3, 1, by_value=True))
+    assert found.delta[0] == 1
+    assert found.delta_first[1] == 0
 
 
 def test_the_witness_is_a_transcript_with_its_two_probabilities():

@@ -158,6 +158,15 @@ def test_harder_games_are_harder(seed):
         assert verdict.literal.lower <= verdict.keep_z0.lower <= verdict.keep_z0.upper
 
 
+def test_letting_z0_choose_the_person_is_stronger():
+    """In the dynamic game the attacker deletes another person after another first output."""
+    static, dynamic = (verify(named("recompute-sum"), game) for game in ("static", "dynamic"))
+    assert static.literal.upper < dynamic.literal.lower
+    assert static.keep_z0.upper < dynamic.keep_z0.lower
+    assert dynamic.certified
+    assert (dynamic.literal.lower, dynamic.keep_z0.lower) == (Fraction(10, 81), Fraction(35, 186))
+
+
 def test_an_algorithm_that_minds_positions_is_static_safe_and_not_non_adaptive_safe():
     """Static ⇒ non-adaptive needs points that count by value: here the static simulator knows the index."""
     world = FiniteWorld.of(Position, (0, 1), 2, 1)

@@ -75,5 +75,9 @@ def test_wild_multipliers_prove_a_bound_that_still_holds():
     program.variable(Fraction(-1))
     program.at_least({0: Fraction(-1)}, Fraction(-1, 3))
     assert program.solve(1.0).bound == Fraction(-1, 3)
+    idle = Program()  # nothing to gain, and a row with room: its multiplier must not count backwards
+    idle.variable()
+    idle.at_least({0: Fraction(-1)}, Fraction(-2))
     for dual in (-5.0, 0.0, 0.3, 1.0, 7.0):
         assert program.bound([dual]) <= Fraction(-1, 3)
+        assert idle.bound([dual]) <= 0

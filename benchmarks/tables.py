@@ -59,8 +59,8 @@ FOUND = """
   somebody who stayed. With three deletions instead of two that pad fails their definition too, if closeness
   is perfect: the third request may depend on what the first two outputs gave away.
 - **Subtracting from a noisy sum fails Chourasia–Shah with certainty**: a requester that deletes a 0 or a 1
-  by the parity of z0 makes the parity of a later output Alice's. It fails Gupta et al. too, since the noise
-  that the requests depended on is the noise that stays. Neither is about those who stay.
+  by the parity of z0 makes the parity of a later output Alice's. That is about Alice, who left; those who
+  stay are as private as after the first release (`undeleted verify noisy-sum --privacy`).
 - **The tree counter keeps the deleted**: later blocks add their values up again, so definitions that speak of
   what the curator keeps reject it.
 """

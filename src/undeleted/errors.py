@@ -7,7 +7,8 @@
     │   └── BadColumns            unknown, missing, doubled or wrongly typed columns
     ├── RejectedValue             a record's value met a rule that says error
     ├── NoRecords                 an empty table where records are needed
-    ├── TooLarge                  a sum that could overflow, a world that cannot fit
+    ├── TooLarge                  a sum that could overflow, a program that cannot fit
+    │   └── WorldTooLarge         a finite world that cannot be walked in time
     ├── PrivacyError
     │   ├── BadBudget             ε ≤ 0, δ outside [0, 1), ρ ≤ 0, a weight ≤ 0
     │   ├── BudgetSpent           asked for more than is left
@@ -96,6 +97,19 @@ class TooLarge(UndeletedError):
         told = f"{size:,} exceeds" if size is not None else "it may exceed"
         super().__init__(f"{what}: {told} the limit of {limit:,}.", remedy)
         self.size, self.limit = size, limit
+
+
+class WorldTooLarge(TooLarge):
+    """A finite world that cannot be walked in time; its size is told."""
+
+    def __init__(self, outcomes: int, data_sets: int, grown: int, seconds: float, limit: float) -> None:
+        told = f"{outcomes:,} outcomes took {seconds:.2g} s and were {'one' if grown else 'not yet one'} of"
+        UndeletedError.__init__(
+            self,
+            f"this world is too large for a time limit of {limit:g} s: {told} {data_sets:,} data sets.",
+            "Take a smaller domain, n or k, noise with fewer outcomes, or more time.",
+        )
+        self.size, self.limit = outcomes * data_sets, int(limit)
 
 
 class PrivacyError(UndeletedError):

@@ -1,8 +1,19 @@
 """Worlds and algorithms that cannot be verified: named and refused."""
 
+from time import monotonic
+
 import pytest
 
-from support.small_algorithms import Endless, OwnDice, Position, Remembering, SecretDice
+from support.small_algorithms import (
+    Endless,
+    OwnDice,
+    Position,
+    RareDice,
+    RareOrder,
+    Remembering,
+    SecretDice,
+)
+from undeleted.audit.divergence import privacy_of_the_undeleted
 from undeleted.audit.exact import FiniteWorld, verify
 from undeleted.audit.subjects import subject
 from undeleted.baselines.retrain import Retrain, median
@@ -42,10 +53,14 @@ def test_infinitely_many_outcomes():
         verify(FiniteWorld.of(Endless, (0, 1), 2, 1))
 
 
-@pytest.mark.parametrize("algorithm", [OwnDice, SecretDice, Remembering])
+@pytest.mark.parametrize("algorithm", [OwnDice, SecretDice, Remembering, RareDice])
 def test_not_a_function_of_the_coins(algorithm):
     with pytest.raises(NotReproducible):
         verify(FiniteWorld.of(algorithm, (0, 1), 2, 1))
+    with pytest.raises(NotReproducible):
+        verify(FiniteWorld.of(algorithm, (0, 1), 3, 1, by_value=True))
+    with pytest.raises(NotReproducible):
+        privacy_of_the_undeleted(FiniteWorld.of(algorithm, (0, 1), 3, 1, by_value=True))
 
 
 def test_a_domain_that_does_not_fit_the_schema():
@@ -56,6 +71,8 @@ def test_a_domain_that_does_not_fit_the_schema():
 def test_a_claim_about_order_that_is_not_true():
     with pytest.raises(BadWorld, match="minds the order"):
         verify(FiniteWorld.of(Position, (0, 1), 2, 1, by_value=True))
+    with pytest.raises(BadWorld, match="minds the order"):
+        verify(FiniteWorld.of(RareOrder, (0, 1), 4, 1, by_value=True))
 
 
 def test_a_mechanism_without_its_schema_and_things_that_are_no_algorithm():
@@ -85,5 +102,19 @@ def test_a_game_and_an_epsilon_that_make_no_sense():
 
 
 def test_a_world_that_is_too_large_is_refused_with_its_size_before_anything_is_solved():
-    with pytest.raises(TooLarge, match="seconds to walk"):
-        verify(subject("range-counts", domain=8, n=4, k=2).world, time_limit=0.05)
+    started = monotonic()
+    with pytest.raises(TooLarge, match="not yet one of 330 data sets"):
+        verify(subject("range-counts", domain=8, n=4, k=2).world, time_limit=0.2)
+    with pytest.raises(TooLarge, match="were one of 126 data sets"):
+        verify(subject("recompute-sum", domain=5, n=5, k=2).world, time_limit=2)
+    assert monotonic() - started < 10
+
+
+def test_with_one_person_nobody_stays():
+    with pytest.raises(BadWorld, match="nobody stays"):
+        privacy_of_the_undeleted(median_world(n=1))
+
+
+def test_outputs_that_nobody_could_compare():
+    with pytest.raises(BadWorld, match="an output must be numbers"):
+        verify(FiniteWorld.of(lambda: Retrain(lambda points: object()), (0, 1), 2, 1))

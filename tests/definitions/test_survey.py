@@ -4,11 +4,13 @@ import ast
 import importlib
 import inspect
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from undeleted import registry
+from undeleted.audit.exact import verify
 from undeleted.definitions._specimens import batch_queries, specimen, specimens
 from undeleted.definitions._table import FOLDER, about, ask, in_order, survey
 from undeleted.definitions.chourasia_shah_2023 import chourasia_shah_2023
@@ -99,6 +101,15 @@ def test_subtracting_from_a_noisy_sum_fails_one_step_at_a_time_by_parity():
 def test_the_batch_queries_of_the_toy_change_with_one_star():
     assert batch_queries(("*",) * 5 + (1,)) == (2, 0)
     assert batch_queries(("*",) * 4 + (1,)) == (1, 1)
+
+
+@pytest.mark.parametrize("name", specimens())
+def test_the_order_of_the_data_does_not_matter_to_a_specimen(name):
+    chosen = specimen(name)
+    if name == "retrain-bq":
+        chosen.n, chosen.k = 4, 1  # all orders of six would take long
+    found = verify(replace(chosen.world, order_known=False), time_limit=300)
+    assert found.order.endswith("checked on every order")
 
 
 def test_one_cell_alone_is_the_cell_of_the_table(cells):

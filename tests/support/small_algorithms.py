@@ -1,6 +1,7 @@
 """Algorithms for exact worlds: random ones, and ones that misbehave in a named way."""
 
 import random
+from dataclasses import dataclass
 from itertools import count
 
 from undeleted.baselines._points import without
@@ -83,6 +84,70 @@ class Endless:
 
     def delete(self, points):
         return 0
+
+
+class RareDice:
+    """Has randomness of its own, in one corner of the world only."""
+
+    def start(self, data, coins):
+        self._left = list(data)
+        return 0
+
+    def delete(self, points):
+        for point in points:
+            self._left.remove(point)
+        return random.getrandbits(32) if points == [0] and 1 in self._left else 0
+
+
+class RareOrder:
+    """Minds the order of its data for one order and one request only."""
+
+    def start(self, data, coins):
+        self._data = tuple(data)
+        return 0
+
+    def delete(self, points):
+        return int(self._data == (0, 1, 0, 1) and points == [0])
+
+
+class LateGenerator:
+    """Can be pickled at first and no more after a deletion."""
+
+    def start(self, data, coins):
+        self.left = list(data)
+        return 0
+
+    def delete(self, points):
+        for point in points:
+            self.left.remove(point)
+        self.later = (point for point in self.left)
+        return sorted(self.left)[0] if self.left else None
+
+
+@dataclass(frozen=True)
+class Ok:
+    value: int
+
+
+@dataclass(frozen=True)
+class Refused:
+    value: int
+
+
+class TellsByKind:
+    """Says the same in two kinds: what is published differs though it is written alike."""
+
+    def __init__(self, one, other):
+        self.kinds = one, other
+
+    def start(self, data, coins):
+        self._left = list(data)
+        return 0
+
+    def delete(self, points):
+        for point in points:
+            self._left.remove(point)
+        return self.kinds[sum(self._left) % 2]
 
 
 class WithClosure:

@@ -17,7 +17,6 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from operator import itemgetter
 from typing import Any
 
 from undeleted.audit._program import ONE, ZERO, Program, rational
@@ -57,13 +56,13 @@ class Channel:
         kernel = small._kernel(kernel_at, solved.values)
         upper = distance(small.inputs, small.views, kernel, low)
         lower = max(ZERO, solved.bound)
+        found = self._spread(kernel)
         if not solved.exact:
-            guess = small._average()
-            kernel, upper = min(
-                (kernel, upper), (guess, distance(small.inputs, small.views, guess, low)), key=itemgetter(1)
-            )
+            guess = self._average()
+            at_best = distance(self.inputs, self.views, guess, low)
+            found, upper = (guess, at_best) if at_best < upper else (found, upper)
             lower = max(lower, small._pairs() if high == 1 else ZERO)
-        return Bounds(lower, upper, len(program.costs), self._spread(kernel))
+        return Bounds(lower, upper, len(program.costs), found)
 
     @property
     def plain_variables(self) -> int:
@@ -152,6 +151,7 @@ def distance(
     inputs: Mapping[Any, Mass], views: Mapping[Any, Mass], kernel: Kernel, factor: Fraction
 ) -> Fraction:
     """How far a simulator is from the real views at worst, exactly."""
+    assert all(sum(kernel[w].values(), ZERO) == 1 for w in inputs), "a simulator always says something"
     simulated: dict[Any, Mass] = {}
     for w, row in kernel.items():
         for v, p in row.items():

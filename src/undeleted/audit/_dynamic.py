@@ -37,6 +37,7 @@ def lower_bound(
     program = Program()
     delta = program.variable(ONE)
     said: dict[View, dict[tuple[tuple[int, int], Corrupted], int]] = {v: {} for v in views}
+    lost: list[tuple[tuple[int, int], Corrupted, int, int | None, set[Any]]] = []  # ways that say no view
     ending: dict[frozenset[tuple[int, Any]], list[View]] = {}
     for view in views:
         ending.setdefault(frozenset(_deleted(view)), []).append(view)
@@ -45,7 +46,9 @@ def lower_bound(
     def visit(
         w: tuple[int, int], corrupted: Corrupted, incoming: dict[int, Fraction], side: Fraction
     ) -> None:
-        outgoing = {program.variable(): -ONE}  # to give up: it says nothing that could be seen
+        gives_up = program.variable()
+        outgoing = {gives_up: -ONE}
+        lost.append((w, corrupted, gives_up, None, set()))
         known = frozenset(corrupted)
         for view in ending.get(known, ()):
             if not keep or view[0] == w[0]:
@@ -60,6 +63,7 @@ def lower_bound(
         outgoing |= dict.fromkeys(ways.values(), -ONE)
         program.equals(incoming | outgoing, side)
         for i, values in further.items():
+            lost.append((w, corrupted, ways[i], i, set(values)))
             for x in values:
                 visit(w, (*corrupted, (i, x)), {ways[i]: ONE}, ZERO)
 
@@ -77,6 +81,11 @@ def lower_bound(
                 sign, side = (-1, -factor * real) if reverse else (factor, real)
                 simulated = {j: sign * inputs[w][d] for (w, _), j in said[view].items() if d in inputs[w]}
                 program.at_least({excess: ONE} | simulated, side)
+            if reverse:  # whatever is said and is no view has no counterpart
+                for w, corrupted, variable, i, values in lost:
+                    here = all(data[j] == x for j, x in corrupted)
+                    if d in inputs[w] and here and (i is None or data[i] not in values):
+                        total[variable] = -inputs[w][d]
             program.at_least(total, ZERO)
     solved = program.solve(seconds)
     return max(ZERO, solved.bound), solved.exact, len(program.costs)
@@ -110,16 +119,16 @@ def views_of(
 
 
 def attackers(
-    firsts: Sequence[Sequence[int]], outputs: Sequence[int], n: int, k: int, alike: bool
+    firsts: Sequence[Sequence[int]], outputs: Sequence[int], n: int, k: int, *, alike: bool, may_stop: bool
 ) -> Iterator[Attacker]:
     """Attackers that let z0 choose the first point, and the latest output each later one.
 
     First outputs come in groups that need not be told apart.  Where points are `alike` before anybody has
-    looked at them, only the pattern of choices counts.  With k = 1 these are all attackers that matter:
-    one that does not delete sees less.
+    looked at them, only the pattern of choices counts.  With k = 1 these are all attackers that matter.  One
+    that stops at some z0 sees less; but a simulator that may change z0 then also has fewer places to hide
+    in, so against that kind it `may_stop`.
     """
-    words = _patterns(len(firsts), n) if alike else product(range(n), repeat=len(firsts))
-    for first in words:
+    for first in _choices(len(firsts), n, alike, may_stop):
         choice = {z: i for group, i in zip(firsts, first, strict=True) for z in group}
         if k == 1:
             yield _attacker(choice, {}, n, k)
@@ -130,8 +139,17 @@ def attackers(
             yield _attacker(choice, dict(zip(seen, later, strict=True)), n, k)
 
 
+def _choices(groups: int, n: int, alike: bool, may_stop: bool) -> Iterator[tuple[int | None, ...]]:
+    """Which index each group of first outputs leads to; None where the attacker stops."""
+    for goes_on in product((True, False) if may_stop else (True,), repeat=groups):
+        some = sum(goes_on)
+        for word in _patterns(some, n) if alike else product(range(n), repeat=some):
+            letters = iter(word)
+            yield tuple(next(letters) if on else None for on in goes_on)
+
+
 def _attacker(
-    choice: Mapping[int, int], shift: Mapping[tuple[int | None, int], int], n: int, k: int
+    choice: Mapping[int, int | None], shift: Mapping[tuple[int | None, int], int], n: int, k: int
 ) -> Attacker:
     def attacker(view: View) -> int | None:
         taken = {i for i, _ in _deleted(view)}

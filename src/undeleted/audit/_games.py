@@ -129,7 +129,7 @@ def dynamic(setting: Setting, keep: bool) -> Found:
         from_below.where,
     )
     exact, until = True, monotonic() + setting.seconds / 4
-    for number, attacker in enumerate(_dynamic_attackers(setting)):
+    for number, attacker in enumerate(_dynamic_attackers(setting, keep)):
         if found.lower >= found.upper:
             return found
         if monotonic() > until or number == MOST_ATTACKERS * setting.k:
@@ -235,11 +235,13 @@ def _controlled(setting: Setting, length: int) -> dict[tuple[Any, ...], list[int
     return chosen
 
 
-def _dynamic_attackers(setting: Setting) -> Iterator[_dynamic.Attacker]:
+def _dynamic_attackers(setting: Setting, keep: bool) -> Iterator[_dynamic.Attacker]:
     firsts = alike_firsts(setting.roots)
     outputs = sorted({z for root in setting.roots.values() for cs in root.moves.values() for z in cs})
     for k in range(1, setting.k + 1):  # those who corrupt fewer come first
-        tried = _dynamic.attackers(firsts, outputs, setting.n, k, setting.symmetric)
+        tried = _dynamic.attackers(
+            firsts, outputs, setting.n, k, alike=setting.symmetric, may_stop=k == 1 and not keep
+        )
         yield from islice(tried, MOST_ATTACKERS) if setting.k > 1 else tried
 
 

@@ -58,6 +58,11 @@ class Online:
         solved = program.solve(seconds)
         kernel = self._kernel(at, solved.values)
         upper = self.distance(kernel, low)
+        if (
+            not solved.exact
+        ):  # the solver may have had no time: going on as the data sets do on average is a way too
+            average = self._kernel(at, [ZERO] * len(program.costs))
+            upper = min(upper, self.distance(average, low))
         liked: dict[int, dict[Label, float]] = {}
         for (node, label), rows in asks.items():
             liked.setdefault(node, {})[label] = sum(solved.duals[row] for row in rows)

@@ -62,6 +62,7 @@ class Program:
         highs.run()
         solution = highs.getSolution()
         duals = list(solution.row_dual)
+        assert highs.getModelStatus() != highspy.HighsModelStatus.kInfeasible, "a simulator always exists"
         if highs.getModelStatus() == highspy.HighsModelStatus.kOptimal:
             left = seconds - (monotonic() - started)
             exact = self._exact(highs.getBasis(), monotonic() + max(left, 1.0))

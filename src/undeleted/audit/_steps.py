@@ -6,16 +6,20 @@ from its start instead.  Either way the algorithm is the user's own code on enum
 """
 
 import io
+import math
 import pickle
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from itertools import islice
+from time import monotonic
 from types import FunctionType
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from undeleted.coins import Enumerated, outcomes
-from undeleted.errors import NotReproducible
+from undeleted.errors import BadWorld, NotReproducible
 from undeleted.games.algorithm import Algorithm, Point
 from undeleted.games.dynamic import Leakage
 from undeleted.games.transcript import plain
@@ -23,6 +27,13 @@ from undeleted.games.transcript import plain
 Data: TypeAlias = tuple[Point, ...]
 Batch: TypeAlias = tuple[Point, ...]  # the points of one request
 OVER = -1  # the state after the last request
+ALL_COMPARED = (
+    50_000  # up to so many runs every step is compared with a run from the start, then every eighth
+)
+
+
+class OutOfTime(Exception):
+    """The outcomes cannot all be walked in time."""
 
 
 class Step(NamedTuple):
@@ -35,28 +46,56 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Replay:
-    """The state of an algorithm that cannot be pickled: how it came about."""
+class _History:
+    """How a state came about: enough to come to it again from the start."""
 
     data: Data
     batches: tuple[Batch, ...]
     tosses: tuple[Any, ...]
 
 
+@dataclass(frozen=True)
+class _State:
+    """A state between two steps: the algorithm pickled, if it can be, and one way to come to it."""
+
+    pickled: bytes | None
+    history: _History
+
+
+def told_apart(output: Any) -> Any:
+    """An output as an observer tells it from others: by value, kind and shape; numpy scalars as Python's."""
+    if isinstance(output, np.generic):
+        return told_apart(output.item())
+    if isinstance(output, np.ndarray):
+        return "array", output.dtype.kind, output.shape, told_apart(output.ravel().tolist())
+    if isinstance(output, Mapping):
+        return "map", tuple((told_apart(key), told_apart(value)) for key, value in output.items())
+    if isinstance(output, Set):
+        return "set", frozenset(told_apart(item) for item in output)
+    if isinstance(output, list | tuple):
+        return "sequence", tuple(told_apart(item) for item in output)
+    if is_dataclass(output) and not isinstance(output, type):
+        parts = tuple(told_apart(getattr(output, field.name)) for field in fields(output))
+        return type(output).__qualname__, parts
+    if output is None or isinstance(output, bool | int | float | str | bytes | Fraction):
+        return type(output).__name__, repr(output)  # nan is written like itself, 0.0 unlike -0.0
+    rule = "numbers, texts, None, and sequences, sets, maps, arrays and dataclasses of them"
+    raise BadWorld("an output", type(output).__name__, rule)
+
+
 class Names:
-    """Outputs as small numbers; equal only if they are written alike, so that 1, 1.0 and True differ."""
+    """Outputs as small numbers; two have the same number only if nobody can tell them apart."""
 
     def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
+        self._numbers: dict[Any, int] = {}
         self.values: list[Any] = []
 
     def number(self, output: Any) -> int:
-        value = plain(output)
-        written = f"{type(output).__name__ if isinstance(output, bool) else ''}{value!r}"
-        if written not in self._numbers:
-            self._numbers[written] = len(self.values)
-            self.values.append(value)
-        return self._numbers[written]
+        key = told_apart(output)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.values)
+            self.values.append(repr(output) if isinstance(output, bytes) else plain(output))
+        return self._numbers[key]
 
     def shown(self, number: int) -> Any:
         """An output as a reader wants it: a single cell without its brackets."""
@@ -73,13 +112,14 @@ class Steps:
         self._make, self._leakage = make, leakage
         self.outputs, self.leaks = Names(), Names()
         self._states: dict[Any, int] = {}
-        self._kept: list[Any] = []
+        self._kept: list[_State] = []
         self._laws: dict[tuple[int, Batch, bool], tuple[Step, ...]] = {}
         self._starts: dict[Data, tuple[Step, ...]] = {}
         self._atoms: list[Any] = []
         self._numbers_of_atoms: dict[int, int | None] = {}
         self._pickles = True
         self.runs = 0
+        self.until = math.inf  # when to give up, on the monotonic clock
 
     @property
     def deterministic(self) -> bool:
@@ -94,26 +134,58 @@ class Steps:
                 algorithm = self._make()
                 output = algorithm.start(data, coins)
                 leaked = None if self._leakage is None else self._leakage.draw(data, algorithm, coins)
-                state = self._state(algorithm, _Replay(data, (), tuple(coins.path[: coins.tossed])))
+                state = self._state(algorithm, _History(data, (), tuple(coins.path[: coins.tossed])))
                 return self.outputs.number(output), self.leaks.number(leaked), state
 
             self._starts[data] = self._law(run, ())
+            self._compare(self._starts[data], self._law(run, ()))
         return self._starts[data]
 
     def delete(self, state: int, batch: Batch, *, last: bool = False) -> tuple[Step, ...]:
         """The next output, and the state after it; after the last request nobody asks for the state."""
         if (state, batch, last) not in self._laws:
-            kept = self._kept[state]
+            kept, history = self._kept[state], self._kept[state].history
 
             def run(coins: Enumerated) -> tuple[int, int, int]:
                 algorithm = self._thaw(kept, coins)
-                output = algorithm.delete(list(batch))
-                history = kept if isinstance(kept, _Replay) else _Replay((), (), ())
-                after = _Replay(history.data, (*history.batches, batch), tuple(coins.path[: coins.tossed]))
-                return self.outputs.number(output), 0, OVER if last else self._state(algorithm, after)
+                output = self.outputs.number(algorithm.delete(list(batch)))
+                if last:
+                    return output, 0, OVER
+                tossed = tuple(coins.path[: coins.tossed])
+                if kept.pickled is not None:  # these coins begin where the state was frozen
+                    tossed = (*history.tosses, *tossed)
+                return (
+                    output,
+                    0,
+                    self._state(
+                        algorithm, replace(history, batches=(*history.batches, batch), tosses=tossed)
+                    ),
+                )
 
-            self._laws[state, batch, last] = self._law(run, kept.tosses if isinstance(kept, _Replay) else ())
+            law = self._law(run, () if kept.pickled is not None else history.tosses)
+            self._laws[state, batch, last] = law
+            if self.runs < ALL_COMPARED or len(self._laws) % 8 == 0:
+                self._compare(law, self._again(history, batch))
         return self._laws[state, batch, last]
+
+    def _again(self, history: _History, batch: Batch) -> tuple[Step, ...]:
+        """The same step once more, of an algorithm that came to its state from the start."""
+
+        def run(coins: Enumerated) -> tuple[int, int, int]:
+            algorithm = self._thaw(_State(None, history), coins)
+            return self.outputs.number(algorithm.delete(list(batch))), 0, OVER
+
+        return self._law(run, history.tosses)
+
+    def _compare(self, one: tuple[Step, ...], other: tuple[Step, ...]) -> None:
+        """Both must say the same as often, or the algorithm is not a function of its coins."""
+        laws: list[dict[tuple[int, int], Fraction]] = [{}, {}]
+        for law, steps in zip(laws, (one, other), strict=True):
+            for step in steps:
+                seen = step.output, step.leaked
+                law[seen] = law.get(seen, Fraction(0)) + step.probability
+        if laws[0] != laws[1]:
+            raise NotReproducible
 
     def _law(
         self, run: Callable[[Enumerated], tuple[int, int, int]], after: Sequence[Any]
@@ -121,6 +193,8 @@ class Steps:
         law: dict[tuple[int, int, int], Fraction] = {}
         for went, probability in outcomes(run, after):
             self.runs += 1
+            if monotonic() > self.until:
+                raise OutOfTime
             law[went] = law.get(went, Fraction(0)) + probability
         return tuple(Step(*went, probability) for went, probability in law.items())
 
@@ -162,17 +236,18 @@ class Steps:
             whole[outputs] = whole.get(outputs, Fraction(0)) + probability
         return whole
 
-    def _state(self, algorithm: Algorithm, history: _Replay) -> int:
-        kept: Any = history
+    def _state(self, algorithm: Algorithm, history: _History) -> int:
+        pickled = None
         if self._pickles:
             try:
-                kept = self._freeze(algorithm)
+                pickled = self._freeze(algorithm)
             except (TypeError, AttributeError, pickle.PicklingError):
                 self._pickles = False
-        if kept not in self._states:
-            self._states[kept] = len(self._kept)
-            self._kept.append(kept)
-        return self._states[kept]
+        key = history if pickled is None else pickled
+        if key not in self._states:
+            self._states[key] = len(self._kept)
+            self._kept.append(_State(pickled, history))
+        return self._states[key]
 
     def _freeze(self, algorithm: Algorithm) -> bytes:
         written = io.BytesIO()
@@ -196,16 +271,16 @@ class Steps:
             self._atoms.append(thing)  # kept alive, so that nothing else gets its id
         return self._numbers_of_atoms[id(thing)]
 
-    def _thaw(self, kept: Any, coins: Enumerated) -> Algorithm:
-        if isinstance(kept, _Replay):
+    def _thaw(self, kept: _State, coins: Enumerated) -> Algorithm:
+        if kept.pickled is None:
             algorithm = self._make()
-            algorithm.start(kept.data, coins)
+            algorithm.start(kept.history.data, coins)
             if self._leakage is not None:
-                self._leakage.draw(kept.data, algorithm, coins)
-            for batch in kept.batches:
+                self._leakage.draw(kept.history.data, algorithm, coins)
+            for batch in kept.history.batches:
                 algorithm.delete(list(batch))
             return algorithm
-        unpickler = pickle.Unpickler(io.BytesIO(kept))
+        unpickler = pickle.Unpickler(io.BytesIO(kept.pickled))
         unpickler.persistent_load = lambda name: coins if name == "coins" else self._atoms[name]  # type: ignore[method-assign]
         thawed: Algorithm = unpickler.load()
         return thawed

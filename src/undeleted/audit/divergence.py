@@ -17,7 +17,9 @@ from typing import Any
 
 from undeleted.audit._steps import Batch, Data, Steps
 from undeleted.audit._tree import Label, Move, Node, grow, in_batches
-from undeleted.audit.exact import FiniteWorld, factor_of
+from undeleted.audit.exact import factor_of
+from undeleted.audit.finite_world import FiniteWorld, check_runs
+from undeleted.errors import BadWorld
 
 ZERO = Fraction(0)
 
@@ -89,7 +91,10 @@ def privacy_of_the_undeleted(world: FiniteWorld, epsilon: float = 0.0) -> Diverg
     """
     started = monotonic()
     low, high = factor_of(epsilon)
+    if world.n < 2:
+        raise BadWorld("n", world.n, "at least 2: with one person nobody stays")
     steps = Steps(world.make)
+    check_runs(world, steps, dict(enumerate(world.data_sets())), 10.0)
     first = transcript = Ratio(Fraction(1))
     at_first, at_end = (ZERO, ZERO), (ZERO, ZERO)
     witness, pairs = None, 0

@@ -73,7 +73,7 @@ def show(
     print(f"simplified    {facts['simplified']}")
     print(f"curator       {on}: {chosen.about} ({chosen.n} people on {len(chosen.domain)} values)")
     verdict = "holds" if cell.answer.holds else "does not hold"
-    print(f"we find       it {verdict}: {cell.answer.measure} = {distance}")
+    print(f"we find       it {verdict}: {cell.answer.measure} = {distance} (asked: ≤ {cell.answer.asked})")
     if cell.answer.note:
         print(f"              {cell.answer.note}")
     print(f"the paper     {claim}")

@@ -29,6 +29,7 @@ class Answer:
     distance: Fraction | None  # None: infinite
     measure: str
     witness: dict[str, Any]
+    asked: str = "0"  # the largest distance at which the definition holds
     note: str = ""
 
     def as_json(self) -> dict[str, Any]:
@@ -36,16 +37,20 @@ class Answer:
             "holds": self.holds,
             "distance": None if self.distance is None else str(self.distance),
             "measure": self.measure,
+            "asked": self.asked,
             "witness": self.witness,
             "note": self.note,
         }
 
 
+def one_way(p: Law, q: Law, factor: Fraction = ONE) -> Fraction:
+    """The least δ with P(E) ≤ factor · Q(E) + δ for every event E."""
+    return sum((max(ZERO, m - factor * q.get(x, ZERO)) for x, m in p.items()), ZERO)
+
+
 def hockey_stick(p: Law, q: Law, factor: Fraction = ONE) -> Fraction:
     """The δ of (ε, δ)-closeness, both ways; total variation for a factor of 1."""
-    one = sum((max(ZERO, m - factor * q.get(x, ZERO)) for x, m in p.items()), ZERO)
-    other = sum((max(ZERO, m - factor * p.get(x, ZERO)) for x, m in q.items()), ZERO)
-    return max(one, other)
+    return max(one_way(p, q, factor), one_way(q, p, factor))
 
 
 def largest_ratio(p: Law, q: Law) -> Fraction | None:
@@ -83,7 +88,7 @@ def equal(cases: Iterable[tuple[Fraction, dict[str, Any]]], measure: str = "tota
 def close(cases: Iterable[tuple[Fraction, dict[str, Any]]], measure: str = "δ at e^ε = 8") -> Answer:
     """The verdict of a definition that asks for (ε, δ)-closeness."""
     distance, witness = worst(cases)
-    return Answer(distance is not None and distance <= DELTA, distance, measure, witness)
+    return Answer(distance is not None and distance <= DELTA, distance, measure, witness, str(DELTA))
 
 
 def two_laws(one: Law, other: Law, names: tuple[str, str]) -> dict[str, Any]:

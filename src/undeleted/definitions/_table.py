@@ -69,7 +69,9 @@ def in_order() -> list[str]:
     kinds = ("retraining", "privacy", "ours")
 
     def place(name: str) -> tuple[int, str]:
-        return kinds.index(registry.constant(FOLDER, name, "KIND")), "".join(filter(str.isdigit, name)) or "z"
+        games = {"non-adaptive": "1", "static": "2", "dynamic": "3", "with-leakage": "4"}
+        year = "".join(filter(str.isdigit, name)) or games.get(name.partition("-")[2], "z")
+        return kinds.index(registry.constant(FOLDER, name, "KIND")), year
 
     return sorted(registry.names(FOLDER), key=place)
 

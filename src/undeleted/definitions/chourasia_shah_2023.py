@@ -17,7 +17,8 @@ KIND = "privacy"
 SOURCE = "Chourasia and Shah, Forget unlearning: towards true data deletion in machine learning, ICML 2023"
 SIMPLIFIED = (
     "Deletions only, no insertions; at e^ε = 8, δ = 3/10 instead of Rényi divergences.  Q is the adaptive "
-    "requester that tells two values of Alice apart best; π is found for it by a linear program."
+    "requester that tells two values of Alice apart best in total variation; π is found for it by a linear "
+    "program.  A no is certain; a yes is certain where the distance is 0, and else says that this Q fails."
 )
 CLAIMS = {
     "retrain-sum": False,
@@ -40,9 +41,8 @@ def chourasia_shah_2023(specimen: Specimen, factor: Fraction = FACTOR) -> Answer
                         yield _against_the_best(specimen, others, step, values, factor)
 
     distance, witness = worst(cases())
-    return Answer(
-        distance is not None and distance <= DELTA, distance, f"δ at e^ε = {factor}, of the best π", witness
-    )
+    holds = distance is not None and distance <= DELTA
+    return Answer(holds, distance, f"δ at e^ε = {factor}, of the best π", witness, str(DELTA))
 
 
 def _against_the_best(

@@ -20,4 +20,4 @@ CLAIMS = {"retrain-sum": True, "retrain-median": True, "retrain-bq": True}
 def guo_2019(specimen: Specimen) -> Answer:
     """The largest ratio after one deletion."""
     ratio, witness = worst(compared(specimen, largest_ratio, 1))
-    return Answer(ratio is not None and ratio <= FACTOR, ratio, "largest ratio e^ε", witness)
+    return Answer(ratio is not None and ratio <= FACTOR, ratio, "largest ratio e^ε", witness, str(FACTOR))

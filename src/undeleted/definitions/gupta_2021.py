@@ -1,6 +1,6 @@
-"""Unlearning under adaptive requests: given the requests that came, the output is close to a fresh one.
+"""Unlearning under adaptive requests: given the requests that came, nothing is much likelier than afresh.
 
-law(z_t | requests u1, …, ut, chosen from what was seen)  ≈  law(first output on D ∖ {u1, …, ut})
+P(z_t ∈ E | requests u1, …, ut, chosen from what was seen)  ≤  e^α P(first output on D ∖ {u1, …, ut} ∈ E) + β
 """
 
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from undeleted.definitions._answer import (
     Answer,
     close,
     data_sets,
-    hockey_stick,
     marginal,
+    one_way,
     two_laws,
     without,
 )
@@ -56,4 +56,4 @@ def _given_histories(
             "having seen": [str(z) for z in history],
         }
         laws = two_laws(given, fresh, ("unlearned", "retrained"))
-        yield hockey_stick(given, fresh, FACTOR), witness | laws
+        yield one_way(given, fresh, FACTOR), witness | laws

@@ -1,0 +1,138 @@
+"""A small finite world: an algorithm, a domain, n people of whom at most k leave."""
+
+import copy
+import math
+import random
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from itertools import combinations_with_replacement, permutations, product
+from time import monotonic
+from typing import Any, TypeAlias
+
+from undeleted.audit._steps import Data, OutOfTime, Steps
+from undeleted.audit._tree import Moves, Tree, grow, sequences
+from undeleted.errors import BadWorld, RejectedValue, WorldTooLarge
+from undeleted.games.algorithm import Algorithm, Point
+from undeleted.games.dynamic import Leakage
+from undeleted.games.release_once import ReleaseOnce
+from undeleted.games.with_leakage import WithLeakage
+from undeleted.schema import Schema
+
+Make: TypeAlias = Callable[[], Algorithm]
+
+
+@dataclass(frozen=True)
+class FiniteWorld:
+    """An algorithm, a finite domain, n people of whom at most k leave.
+
+    `by_value` states that the order of the data does not matter to the algorithm; data sets then count
+    once for all their orders.  That is checked by running other orders, unless `order_known` says that it is
+    so by construction.  Leakage and side information are what the definitions allow.
+    """
+
+    make: Make
+    domain: tuple[Point, ...]
+    n: int
+    k: int
+    by_value: bool = False
+    leakage: Leakage | None = None
+    side: Callable[[Data], Hashable] | None = None
+    order_known: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        subject: Any,
+        domain: Iterable[Point],
+        n: int,
+        k: int,
+        *,
+        schema: Schema | None = None,
+        by_value: bool | None = None,
+        leakage: Leakage | None = None,
+        side: Callable[[Data], Hashable] | None = None,
+    ) -> "FiniteWorld":
+        """A world for a mechanism (with its schema), an algorithm, or a function that makes algorithms."""
+        points = tuple(domain)
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise BadWorld("n", n, "at least 1: a world without people has no deletions")
+        if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= n:
+            raise BadWorld("k", k, f"between 1 and n = {n}: nobody is deleted twice")
+        if not points or len(set(points)) != len(points):
+            raise BadWorld("domain", f"{len(points)} points", "at least one point, each of them once")
+        make, symmetric = _maker(subject, schema)
+        return cls(make, points, n, k, symmetric if by_value is None else by_value, leakage, side)
+
+    def data_sets(self) -> list[Data]:
+        """All data sets; one order of each where order does not matter."""
+        if self.by_value:
+            return list(combinations_with_replacement(self.domain, self.n))
+        return list(product(self.domain, repeat=self.n))
+
+    def classes(self) -> list[dict[int, Data]]:
+        """The data sets, numbered, by the side information about them."""
+        found: dict[Hashable, dict[int, Data]] = {}
+        for number, data in enumerate(self.data_sets()):
+            known = None if self.side is None else self.side(data)
+            orders = permutations(data) if self.by_value and self.side is not None else ()
+            if any(self.side is not None and self.side(order) != known for order in orders):
+                rule = "a function of the values only, where points count by value"
+                raise BadWorld("side", "a function of the order", rule)
+            found.setdefault(known, {})[number] = data
+        return list(found.values())
+
+
+def tree_of(world: FiniteWorld, steps: Steps, data: dict[int, Data], moves: Moves, limit: float) -> Tree:
+    """Every history of these data sets; refused if it cannot be had in time, if possible after the first."""
+    started = monotonic()
+    steps.until = started + limit
+    grown = 0
+    try:
+        grow(steps, dict(list(data.items())[:1]), world.k, moves)
+        grown = 1
+        if (monotonic() - started) * len(data) > 4 * limit:
+            raise OutOfTime
+        return grow(steps, data, world.k, moves)
+    except OutOfTime:
+        raise WorldTooLarge(steps.runs, len(data), grown, monotonic() - started, limit) from None
+    except RejectedValue as error:
+        raise BadWorld("domain", "points that its schema refuses", error.what) from None
+    finally:
+        steps.until = math.inf
+
+
+def _maker(subject: Any, schema: Schema | None) -> tuple[Make, bool]:
+    """How to make a fresh algorithm, and whether it is known to count points by value."""
+    if hasattr(subject, "release") and hasattr(subject, "forget"):
+        if schema is None:
+            raise BadWorld("schema", None, "the schema of the mechanism's columns")
+        if hasattr(subject, "answer"):
+            return lambda: WithLeakage(subject, schema), True
+        return lambda: ReleaseOnce(subject, schema), True
+    if hasattr(subject, "start") and hasattr(subject, "delete") and not isinstance(subject, type):
+        return lambda: copy.deepcopy(subject), False
+    if callable(subject):
+        return subject, False
+    raise BadWorld(
+        "subject", type(subject).__name__, "a mechanism, an algorithm, or a function that makes one"
+    )
+
+
+def check_runs(world: FiniteWorld, steps: Steps, data: dict[int, Data], seconds: float) -> str:
+    """Whole runs must agree with the steps, and other orders of the data with this one; what was checked."""
+    for points in list(data.values())[:: max(1, len(data) // 24)]:
+        steps.check(points, [(point,) for point in points[-world.k :]])
+    if not world.by_value:
+        return "every order was run"
+    if world.order_known:
+        return "the order of the data does not matter, by construction"
+    others = [(points, order) for points in data.values() for order in set(permutations(points)) - {points}]
+    random.Random(7).shuffle(others)
+    until = monotonic() + seconds
+    for checked, (points, order) in enumerate(others):
+        if monotonic() > until:
+            return f"the order of the data did not matter in {checked:,} of {len(others):,} orders"
+        for requests in sequences({0: points}, world.k):
+            if steps.law(order, requests) != steps.law(points, requests):
+                raise BadWorld("by_value", True, "False: this algorithm minds the order of its data")
+    return "the order of the data does not matter, checked on every order"

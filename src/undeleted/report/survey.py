@@ -15,7 +15,8 @@ th, td { border: 1px solid var(--line); padding: .3rem .5rem; text-align: left; 
 thead th { font-weight: 600; writing-mode: vertical-rl; transform: rotate(180deg); }
 thead th:first-child { writing-mode: horizontal-tb; transform: none; vertical-align: bottom; }
 a { text-decoration: none; } a.yes { color: var(--yes); } a.no { color: var(--no); }
-small { opacity: .75; white-space: nowrap; } td small { display: block; } .differs { outline: 3px solid orange; }
+small { opacity: .75; white-space: nowrap; } td small { display: block; }
+.differs { outline: 3px solid orange; }
 details { border-top: 1px solid var(--line); padding: .4rem 0; } pre { overflow-x: auto; font-size: 13px; }
 @media (prefers-color-scheme: dark) { :root { --yes: #6fd39b; --no: #ff8a80; } }
 """

@@ -1,19 +1,20 @@
-"""The lifecycle: publish once, honour deletions, show.  In memory; the only writer of what is published.
+"""The lifecycle: publish once, honour deletions, show.  The only writer of what is published.
 
-    publish   table → totals → mechanism.release, with secure coins; the exact totals are dropped
-    delete    take the person's rows (they exist or they do not), subtract what they contributed
+    publish   table → totals → mechanism.release, with secure coins → store; the exact totals are dropped
+    delete    one transaction: take the person's record (it exists or it does not), subtract what it
+              contributed from the release's own few cells, bump the version
     show      a copy of the release as it stands
 
 Deletions cost those who stay no ε.  A record that was deleted is overwritten, and its id is gone.
 """
 
-from collections.abc import Iterable, Mapping
-from copy import deepcopy
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from undeleted import files
 from undeleted.coins import Coins, require_secure, secure
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import (
@@ -23,12 +24,16 @@ from undeleted.errors import (
     BadQuestion,
     NoRecords,
     NotStarted,
-    NotThere,
     UnknownName,
 )
 from undeleted.intervals import Estimate
+from undeleted.mechanisms.bulletin_board import BulletinBoard
 from undeleted.privacy import Budget, Ledger
 from undeleted.schema import Schema, Table, as_text
+from undeleted.spec import Spec
+from undeleted.stores.sqlite import MEMORY, Publishing, SqliteStore
+
+BATCH = 10_000  # people deleted in one transaction, of a longer list
 
 
 @dataclass(frozen=True)
@@ -48,104 +53,199 @@ class Publication:
         return answer
 
 
+@dataclass(frozen=True)
+class Deletion:
+    """What a request did.  Deleted is durable; erased says that no file of the store holds it any more."""
+
+    deleted: int
+    unknown: int  # ids that are not there, or not any more: the two cannot be told apart
+    version: int
+    erased: bool
+
+
+@dataclass(frozen=True)
+class Status:
+    """What is published and what it has cost; never how many people there are."""
+
+    publications: tuple[str, ...]
+    version: int
+    epsilon: float
+    delta: float
+    spent: float
+    left: float
+    erasure_pending: bool
+
+
 class Curator:
     """Publishes a table of people under a budget, and forgets those who ask.
+
+    The store is a file, or `:memory:`.  A store that is there already is opened with `Curator.open`.
 
     >>> from undeleted.mechanisms.noisy_count import NoisyCount
     >>> from undeleted.schema import Number
     >>> curator = Curator(Schema([Number("age", min=0, max=120)], id="id"), Budget(1.0))
     >>> curator.publish({"id": ["a", "b"], "age": [41, 17]}, {"people": NoisyCount(Budget(0.5))})
     >>> before = curator.show("people").release.value
-    >>> curator.delete("b")
-    1
+    >>> curator.delete("b", "nobody")
+    Deletion(deleted=1, unknown=1, version=2, erased=True)
     >>> curator.show("people").release.value - before, curator.left
     (array([-1]), 0.5...)
     """
 
-    def __init__(self, schema: Schema, budget: Budget, coins: Coins | None = None) -> None:
+    def __init__(
+        self, schema: Schema, budget: Budget, store: str | Path = MEMORY, coins: Coins | None = None
+    ) -> None:
         if schema.id is None:
             raise BadColumns(["id"], "a curator must know whose record is whose.", "Declare an id column.")
         if not isinstance(budget, Budget):
             raise BadBudget("budget", budget, "a Budget(epsilon, delta)")
         self._coins = secure() if coins is None else coins
         require_secure(self._coins, "a curator that publishes")
-        self.schema = schema
-        self._ledger = Ledger(budget)
-        self._table: Table | None = None
-        self._rows: dict[str, list[int]] = {}
-        self._published: dict[str, Publication] = {}
+        self.schema, self.budget, self.path = schema, budget, str(store)
+        self._store: SqliteStore | None = None
+
+    @classmethod
+    def open(cls, store: str | Path) -> "Curator":
+        """Go on with a store that was published."""
+        opened = SqliteStore.open(str(store))
+        curator = cls(opened.schema, Budget(opened.facts["epsilon"], opened.facts["delta"]), store)
+        curator._store = opened
+        return curator
+
+    @classmethod
+    def from_spec(cls, spec: str | Path | Spec, store: str | Path) -> "Curator":
+        """Publish what a spec says.  The same spec again gives the same publication, and spends nothing."""
+        spec = spec if isinstance(spec, Spec) else Spec.load(spec)
+        if Path(store).exists():
+            curator = cls.open(store)
+            if curator.store.facts.get("spec") != spec.text:
+                remedy = "Restore the spec, or publish into a store of its own: that spends its own budget."
+                raise AlreadyThere(f"another publication in {store} (the spec has changed since)", remedy)
+            return curator
+        curator = cls(spec.schema, spec.budget, store)
+        curator._publish(files.read(spec.source, spec.schema), spec.mechanisms(), {"spec": spec.text})
+        return curator
 
     def __repr__(self) -> str:
-        return f"Curator(publications={list(self._published)}, left={self.left:.4g})"
+        return f"Curator(publications={list(self.publications)}, left={self.left:.4g})"
+
+    def __enter__(self) -> "Curator":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Erase what is deleted and let the store go."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    @property
+    def store(self) -> SqliteStore:
+        if self._store is None:
+            raise NotStarted("a curator", "Publish a table first.")
+        return self._store
 
     @property
     def left(self) -> float:
         """The ε that is left."""
-        return self._ledger.left
+        return self.budget.epsilon if self._store is None else float(self._store.facts["left"])
 
     @property
     def publications(self) -> tuple[str, ...]:
         """What has been published, by name."""
-        return tuple(self._published)
+        return () if self._store is None else tuple(self._store.mechanisms)
 
     def publish(self, data: Any, publications: Mapping[str, Any]) -> None:
         """Publish statistics of a table, once; all of them, or none."""
-        if self._table is not None:
+        if self._store is not None:
             remedy = "A deletion updates it; new people form a new cohort with a curator of their own."
             raise AlreadyThere("a publication of this table", remedy)
         if not isinstance(publications, Mapping) or not publications:
             raise BadQuestion("nothing is named that could be published.", 'Give {"a name": a mechanism, …}.')
-        table = self.schema.table(data)
+        self._publish(self.schema.table(data), publications, {})
+
+    def _publish(self, table: Table, publications: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
         if table.rows == 0:
             raise NoRecords("a publication")
-        ledger = Ledger(self._ledger.total)
+        ledger = Ledger(self.budget)
+        boards: list[str] = []
         for name, mechanism in publications.items():
+            if isinstance(mechanism, BulletinBoard):
+                boards.append(mechanism.column.name)
+                continue
             events = getattr(mechanism, "events", None)
             if events is None:
                 problem = f"{name!r} makes no promise of differential privacy."
                 raise BadQuestion(problem, "Publish a noisy mechanism with a budget.")
             ledger.charge(name, events)
-        released = {
-            n: Publication(m, m.release(Arrays(table), self._coins), 0) for n, m in publications.items()
-        }
-        for row, person in enumerate(table.ids or ()):
-            self._rows.setdefault(person, []).append(row)
-        self._ledger, self._table, self._published = ledger, table, released
+        if len(set(boards)) < len(boards):
+            raise BadQuestion("two boards show the same column.", "Publish a column of texts once.")
+        spent = ledger.spent.epsilon if ledger.events else 0.0
+        self._store = SqliteStore.create(
+            self.path,
+            Publishing(
+                self.schema,
+                publications,
+                {name: m.release(Arrays(table), self._coins) for name, m in publications.items()},
+                table,
+                {
+                    "epsilon": self.budget.epsilon,
+                    "delta": self.budget.delta,
+                    "spent": spent,
+                    "left": ledger.left
+                    if ledger.left > 1e-9 * self.budget.epsilon
+                    else 0.0,  # rounding is no ε
+                    **facts,
+                },
+            ),
+        )
 
-    def delete(self, *ids: object) -> int:
-        """Forget these people and all of their rows; how many there were.  All of them, or none."""
-        if self._table is None:
-            raise NotStarted("a curator", "Publish a table first.")
-        people = _listed_ids(ids)
-        if not people:
-            return 0
-        if len(set(people)) < len(people):
-            raise BadQuestion("an id is named twice.", "A person is deleted once; name each id once.")
-        unknown = sum(person not in self._rows for person in people)
-        if unknown:
-            raise NotThere(unknown)
-        rows = np.array([row for person in people for row in self._rows[person]], dtype=np.int64)
-        deleted = self._table.take(rows)
-        after = {}
-        for name, publication in self._published.items():
-            mechanism = publication.mechanism
-            release = mechanism.forget(publication.release, mechanism.contribution(deleted))
-            after[name] = Publication(mechanism, release, publication.version + 1)
-        self._published = after
-        self._table.overwrite(rows)
-        for person in people:
-            del self._rows[person]
-        return len(people)
+    def delete(self, *ids: object, progress: Callable[[int], None] | None = None) -> Deletion:
+        """Forget these people and all of their rows; ids that are not there are counted and change nothing.
+
+        A long list is deleted some thousands at a time; each part is durable before the next begins.
+        """
+        store = self.store
+        people = iter(_listed_ids(ids))
+        deleted = unknown = 0
+        version = store.version
+        while part := list(islice(people, BATCH)):
+            done = store.delete(part)
+            deleted, unknown, version = deleted + done.deleted, unknown + done.unknown, done.version
+            if progress is not None:
+                progress(len(part))
+        return Deletion(deleted, unknown, version, store.erase())
 
     def show(self, name: str) -> Publication:
         """A publication as it stands; a copy, which later deletions leave alone."""
-        if name not in self._published:
-            raise UnknownName("publications", name, tuple(self._published))
-        return deepcopy(self._published[name])
+        if self._store is None:
+            raise UnknownName("publications", name, ())
+        release, version = self.store.release(name)
+        return Publication(self.store.mechanisms[name], release, version)
+
+    def status(self) -> Status:
+        """What is published, what it has cost, and whether something waits to be erased."""
+        store = self.store
+        facts = store.facts
+        return Status(
+            self.publications,
+            store.version,
+            facts["epsilon"],
+            facts["delta"],
+            facts["spent"],
+            facts["left"],
+            store.erasure_pending,
+        )
+
+    def check(self) -> list[str]:
+        """Format, integrity, conservation of the noise: what is wrong, which is nothing in a whole store."""
+        return self.store.check()
 
 
-def _listed_ids(ids: tuple[object, ...]) -> list[str]:
-    """Ids as the table has them, as text; one list of ids is as good as several arguments."""
+def _listed_ids(ids: tuple[object, ...]) -> Iterator[str]:
+    """Ids as the table has them, as text; one list (or stream) of ids is as good as several arguments."""
     if len(ids) == 1 and isinstance(ids[0], Iterable) and not isinstance(ids[0], str | bytes):
-        ids = tuple(ids[0])
-    return [as_text(person) for person in ids]
+        return (as_text(person) for person in ids[0])
+    return (as_text(person) for person in ids)

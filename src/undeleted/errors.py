@@ -21,7 +21,9 @@
     ├── AlreadyThere              a name or an id that is taken
     ├── NotStarted                an algorithm asked to delete before it started
     ├── RuleBroken                a move against the rules of a game
-    └── BadFile                   a file that cannot be read, is of a newer format, or was altered
+    ├── BadFile                   a file that cannot be read, is of a newer format, or was altered
+    │   └── BadSpec               a line of a spec that cannot be
+    └── StoreError                a store that is held, missing its key, or not as it was left
 
 Each carries its numbers as attributes.  A message never holds a record's value: messages reach logs.
 """
@@ -122,7 +124,7 @@ class BadBudget(PrivacyError):
     def __init__(self, name: str, value: object, rule: str) -> None:
         chosen = name in ("epsilon", "delta", "rho", "weight")
         remedy = "Choose it before you look at the data." if chosen else f"Give `{name}` such a value."
-        super().__init__(f"{name} must be {rule}, got {name} = {value!r}.", remedy)
+        super().__init__(f"{name} must be {rule}, got {name} = {_short(value)}.", remedy)
         self.name, self.value, self.rule = name, value, rule
 
 
@@ -158,11 +160,9 @@ class BadQuestion(UndeletedError):
 class BadWorld(UndeletedError):
     """A finite world that cannot be: n = 0, k > n, a domain that does not fit."""
 
-    def __init__(self, name: str, value: object, rule: str) -> None:
-        super().__init__(
-            f"{name} must be {rule}, got {value!r}.",
-            "A small world is a domain of a few points, n ≥ 1 and k ≤ n.",
-        )
+    def __init__(self, name: str, value: object, rule: str, remedy: str = "") -> None:
+        fallback = "A small world is a domain of a few points, n ≥ 1 and k ≤ n."
+        super().__init__(f"{name} must be {rule}, got {_short(value)}.", remedy or fallback)
         self.name, self.value, self.rule = name, value, rule
 
 
@@ -182,7 +182,7 @@ class NotReproducible(UndeletedError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the algorithm asked for other coins when it was run again with the same ones.",
+            "the algorithm did not do the same when it was run again with the same coins.",
             "It must take all of its randomness from the coins it is given, and start afresh on every run.",
         )
 
@@ -229,3 +229,20 @@ class BadFile(UndeletedError):
     def __init__(self, path: str, problem: str, remedy: str) -> None:
         super().__init__(f"{path}: {problem}", remedy)
         self.path, self.problem = path, problem
+
+
+class BadSpec(BadFile):
+    """A line of a spec that cannot be."""
+
+    def __init__(self, path: str, line: int, problem: str, remedy: str) -> None:
+        UndeletedError.__init__(self, f"{path}, line {line}: {problem}", remedy)
+        self.path, self.line, self.problem = path, line, problem
+
+
+class StoreError(UndeletedError):
+    """A store that is held, missing its key, or not as it was left."""
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"

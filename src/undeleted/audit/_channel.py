@@ -51,11 +51,15 @@ class Channel:
     def solve(self, low: Fraction, high: Fraction, seconds: float) -> Bounds:
         """The least δ for a factor e^ε between `low` and `high`; low = high = 1 is total variation."""
         small = _merged(self)
-        program, kernel_at = small._program(high)
+        program, kernel_at = small._program(low)  # a simulator for a smaller factor is one for e^ε
         solved = program.solve(seconds)
         kernel = small._kernel(kernel_at, solved.values)
         upper = distance(small.inputs, small.views, kernel, low)
         lower = max(ZERO, solved.bound)
+        if (
+            low < high and upper > 0
+        ):  # and what no simulator reaches for a larger factor, none reaches for e^ε
+            lower = max(ZERO, small._program(high)[0].solve(seconds).bound)
         found = self._spread(kernel)
         if not solved.exact:
             guess = self._average()

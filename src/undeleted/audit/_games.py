@@ -119,7 +119,7 @@ def dynamic(setting: Setting, keep: bool) -> Found:
     game = Online(setting.tree.inputs(), setting.roots, keep).merged()
     if game.size() > MOST_VARIABLES:
         raise TooLarge("the variables of the program", game.size(), MOST_VARIABLES, SMALLER)
-    bounds, _ = game.solve(setting.low, setting.high, max(0.0, setting.seconds))
+    bounds, _ = game.solve(setting.low, max(0.0, setting.seconds))
     found = Found(
         from_below.lower,
         bounds.upper,
@@ -187,7 +187,7 @@ def _static_among(setting: Setting, points: tuple[Any, ...], data: list[int], ke
     found = Found()
     for order in dict.fromkeys(permutations(points)):
         found = found.worse(against({}, tuple((p,) for p in order)))
-    bounds, preferred = game.solve(setting.low, setting.high, max(0.0, setting.seconds))
+    bounds, preferred = game.solve(setting.low, max(0.0, setting.seconds))
     found = found.worse(against(preferred))
     tried = islice(attackers(game.roots), MOST_ATTACKERS) if few <= 10**5 else iter(())
     for attacker in tried:

@@ -52,9 +52,9 @@ class Online:
             alike[likelihood] = name, {d: sums.get(d, ZERO) + m for d, m in mass.items()}
         return Online(dict(alike.values()), names, self.keep)
 
-    def solve(self, low: Fraction, high: Fraction, seconds: float) -> tuple[Bounds, "Preferred"]:
-        """Bounds on the best online simulator, and how the attacker likes to answer it."""
-        program, at, asks = self._program(high)
+    def solve(self, low: Fraction, seconds: float) -> tuple[Bounds, "Preferred"]:
+        """The best online simulator for a factor of at most e^ε, and how the attacker likes to answer it."""
+        program, at, asks = self._program(low)  # only its upper bound is used
         solved = program.solve(seconds)
         kernel = self._kernel(at, solved.values)
         upper = self.distance(kernel, low)

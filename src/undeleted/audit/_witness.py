@@ -34,7 +34,9 @@ def simulator_of(steps: Steps, found: Found) -> list[dict[str, Any]] | None:
     for requests, kernel in found.kernels:
         for (first, leaked), law in kernel.items():
             told = {} if steps.leaks.values == [None] else {"leaked": steps.leaks.shown(leaked)}
-            views = {str([steps.outputs.shown(z) for z in view[::2]]): str(p) for view, p in law.items()}
+            views = {
+                " then ".join(str(steps.outputs.shown(z)) for z in v[::2]): str(p) for v, p in law.items()
+            }
             deleted = [point for label in requests or () for point in label]
             said.append({"first": steps.outputs.shown(first), **told, "delete": deleted, "say": views})
     return said or None

@@ -26,11 +26,13 @@ from undeleted.audit._tree import Node, by_index, by_value, first_difference, in
 from undeleted.audit._witness import says_next, simulator_of, witness_of
 from undeleted.audit.finite_world import FiniteWorld, check_runs, tree_of
 from undeleted.errors import BadBudget, BadWorld
+from undeleted.games.transcript import plain
 
 __all__ = ["GAMES", "FiniteWorld", "Game", "Optimum", "Verdict", "factor_of", "verify"]
 
 Game: TypeAlias = Literal["non-adaptive", "static", "dynamic"]
 GAMES: tuple[Game, ...] = ("non-adaptive", "static", "dynamic")
+MOST_EPSILON = 500  # e^ε still fits a floating-point number
 CLOSE = Fraction(1, 10**9)  # a proven interval no wider than this is an answer where e^ε is irrational
 
 
@@ -126,10 +128,13 @@ def verify(
     if game not in GAMES:
         raise BadWorld("game", game, f"one of {', '.join(GAMES)}")
     low, high = factor_of(epsilon)
+    if not (isinstance(time_limit, int | float) and math.isfinite(time_limit) and time_limit > 0):
+        raise BadWorld("the time limit", time_limit, "a positive number of seconds", "Give such as 60.")
     steps = Steps(world.make, world.leakage)
+    classes = world.classes()
     parts = [
         _verify_class(world, game, steps, data, low, high, started + time_limit, shortcuts, time_limit)
-        for data in world.classes()
+        for _, data in classes
     ]
     found = max(parts, key=lambda part: (part.literal.lower, part.literal.upper))
     return replace(
@@ -139,7 +144,11 @@ def verify(
         keep_z0=_worst([part.keep_z0 for part in parts]),
         simulator=None
         if any(part.simulator is None for part in parts)
-        else [entry for part in parts for entry in part.simulator or ()],
+        else [
+            ({} if world.side is None else {"known": plain(known)}) | entry
+            for (known, _), part in zip(classes, parts, strict=True)
+            for entry in part.simulator or ()
+        ],
         programs=sum(part.programs for part in parts),
         variables=sum(part.variables for part in parts),
         plain_variables=sum(part.plain_variables for part in parts),
@@ -206,8 +215,8 @@ def _verify_class(
 
 def factor_of(epsilon: float) -> tuple[Fraction, Fraction]:
     """Two rationals with e^ε between them; equal at ε = 0."""
-    if not (math.isfinite(epsilon) and epsilon >= 0):
-        raise BadBudget("epsilon", epsilon, "non-negative and finite")
+    if not (isinstance(epsilon, int | float) and math.isfinite(epsilon) and 0 <= epsilon <= MOST_EPSILON):
+        raise BadBudget("epsilon", epsilon, f"non-negative and at most {MOST_EPSILON}")
     if epsilon == 0:
         return ONE, ONE
     with localcontext() as context:

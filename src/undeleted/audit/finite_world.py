@@ -5,13 +5,13 @@ import math
 import random
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from itertools import combinations_with_replacement, permutations, product
+from itertools import combinations_with_replacement, islice, permutations, product
 from time import monotonic
 from typing import Any, TypeAlias
 
 from undeleted.audit._steps import Data, OutOfTime, Steps
 from undeleted.audit._tree import Moves, Tree, grow, sequences
-from undeleted.errors import BadWorld, RejectedValue, WorldTooLarge
+from undeleted.errors import BadWorld, RejectedValue, TooLarge, WorldTooLarge
 from undeleted.games.algorithm import Algorithm, Point
 from undeleted.games.dynamic import Leakage
 from undeleted.games.release_once import ReleaseOnce
@@ -19,6 +19,7 @@ from undeleted.games.with_leakage import WithLeakage
 from undeleted.schema import Schema
 
 Make: TypeAlias = Callable[[], Algorithm]
+MOST_DATA_SETS = 100_000
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,14 @@ class FiniteWorld:
         side: Callable[[Data], Hashable] | None = None,
     ) -> "FiniteWorld":
         """A world for a mechanism (with its schema), an algorithm, or a function that makes algorithms."""
+        if isinstance(domain, str) or not isinstance(domain, Iterable):
+            raise BadWorld("domain", domain, "a list of points", "Give such as domain=[0, 1].")
         points = tuple(domain)
+        if leakage is not None and not isinstance(leakage, Leakage):
+            remedy = "Give undeleted.games.Leakage(g, shares_coins=…)."
+            raise BadWorld("leakage", leakage, "a Leakage: a function g and whose coins it uses", remedy)
+        if side is not None and not callable(side):
+            raise BadWorld("side", side, "a function of a data set", "Give such as side=sum.")
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise BadWorld("n", n, "at least 1: a world without people has no deletions")
         if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= n:
@@ -61,25 +69,40 @@ class FiniteWorld:
         if not points or len(set(points)) != len(points):
             raise BadWorld("domain", f"{len(points)} points", "at least one point, each of them once")
         make, symmetric = _maker(subject, schema)
+        made = make()
+        if not (hasattr(made, "start") and hasattr(made, "delete")):
+            remedy = "Give it start(data, coins) and delete(points)."
+            raise BadWorld("subject", type(made).__name__, "an algorithm", remedy)
         return cls(make, points, n, k, symmetric if by_value is None else by_value, leakage, side)
 
     def data_sets(self) -> list[Data]:
-        """All data sets; one order of each where order does not matter."""
+        """All data sets; one order of each where order does not matter.  Refused if there are too many."""
+        m, n = len(self.domain), self.n
+        there_are = math.comb(m + n - 1, n) if self.by_value else min(m ** min(n, 64), 10**20)
+        if there_are > MOST_DATA_SETS:
+            remedy = "Take a smaller domain or fewer people."
+            raise TooLarge("the data sets of this world", there_are, MOST_DATA_SETS, remedy)
         if self.by_value:
             return list(combinations_with_replacement(self.domain, self.n))
         return list(product(self.domain, repeat=self.n))
 
-    def classes(self) -> list[dict[int, Data]]:
+    def classes(self) -> list[tuple[Any, dict[int, Data]]]:
         """The data sets, numbered, by the side information about them."""
         found: dict[Hashable, dict[int, Data]] = {}
         for number, data in enumerate(self.data_sets()):
-            known = None if self.side is None else self.side(data)
-            orders = permutations(data) if self.by_value and self.side is not None else ()
-            if any(self.side is not None and self.side(order) != known for order in orders):
-                rule = "a function of the values only, where points count by value"
-                raise BadWorld("side", "a function of the order", rule)
+            known = None if self.side is None else self._known(self.side, data)
             found.setdefault(known, {})[number] = data
-        return list(found.values())
+        return list(found.items())
+
+    def _known(self, side: Callable[[Data], Hashable], data: Data) -> Hashable:
+        known = side(data)
+        if not isinstance(known, Hashable):
+            raise BadWorld("side", type(known).__name__, "a function with hashable values", "Return a tuple.")
+        for order in islice(permutations(data), 120) if self.by_value else ():
+            if side(order) != known:
+                rule = "a function of the values only, where points count by value"
+                raise BadWorld("side", "a function of the order", rule, "Leave by_value out.")
+        return known
 
 
 def tree_of(world: FiniteWorld, steps: Steps, data: dict[int, Data], moves: Moves, limit: float) -> Tree:
@@ -96,7 +119,7 @@ def tree_of(world: FiniteWorld, steps: Steps, data: dict[int, Data], moves: Move
     except OutOfTime:
         raise WorldTooLarge(steps.runs, len(data), grown, monotonic() - started, limit) from None
     except RejectedValue as error:
-        raise BadWorld("domain", "points that its schema refuses", error.what) from None
+        raise BadWorld("domain", error.what, "points that fit the schema", error.remedy) from None
     finally:
         steps.until = math.inf
 

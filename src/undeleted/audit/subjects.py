@@ -173,6 +173,8 @@ class _Parts:
                 return None if optional else self.noise.law(Count(), 1)
             case "branching":
                 return 2
+            case "threshold":
+                return 0
             case "horizon":
                 return self.k
             case "bits":
@@ -202,7 +204,7 @@ def _leakage(which: str, kind: str, make: Callable[[], Any]) -> Leakage | None:
         return None
     if kind != "leaky":
         rule = "`none` here: shared and fresh leakage are for leaky mechanisms, whose hidden part it tells"
-        raise BadWorld("leakage", which, rule)
+        raise BadWorld("leakage", which, rule, f"These are: {', '.join(registry.names(FOLDERS[1]))}.")
     if which == "shared":
         return SHARED
     if which != "fresh":

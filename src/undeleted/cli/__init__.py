@@ -37,15 +37,9 @@ def run(arguments: list[str]) -> int:
     except UndeletedError as error:
         return _complain(error.what, error.remedy)
     except TyperException as error:
-        commands = (
-            "demo",
-            "list",
-            "attack",
-            "verify",
-            "definitions",
-            "show",
-            *registry.names("undeleted.attacks"),
-        )
+        curate = ("init", "publish", "show", "delete", "status", "check", "export")
+        others = ("demo", "list", "attack", "verify", "definitions", *registry.names("undeleted.attacks"))
+        commands = (*curate, *others)
         known = [word for word in arguments[:2] if word in commands]
         what = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
         help_of = " ".join(["undeleted", *known, "--help"])

@@ -1,11 +1,11 @@
 """The commands, grouped as the help shows them.  Heavy imports wait until a command runs."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import undeleted
-from undeleted.cli import attack, definitions, demo, listing, verify
+from undeleted.cli import attack, curate, definitions, demo, listing, verify
 
 EPILOG = """
 [bold]Examples[/bold]
@@ -24,6 +24,17 @@ undeleted list mechanisms
 """
 
 
+CURATE: dict[Any, str] = {
+    curate.init: "init people.csv --out spec.toml",
+    curate.publish: "publish spec.toml --store people.db",
+    curate.show: "show ages --quantile 0.9",
+    curate.delete: "delete p00017 p00042",
+    curate.status: "status --json",
+    curate.check: "check --store people.db",
+    curate.export: "export ages --format csv --out ages.csv",
+}
+
+
 def build(arguments: list[str]) -> typer.Typer:
     """The application; only the attack that is named among the arguments is imported."""
     app = typer.Typer(
@@ -37,6 +48,10 @@ def build(arguments: list[str]) -> typer.Typer:
     app.command(name="demo", rich_help_panel="Start here", epilog="Example: undeleted demo --seed 11")(
         demo.demo
     )
+    for command, example in CURATE.items():
+        app.command(name=command.__name__, rich_help_panel="Curate", epilog=f"Example: undeleted {example}")(
+            command
+        )
     app.command(name="verify", rich_help_panel="Audit", epilog=verify.EPILOG)(verify.verify)
     app.add_typer(attack.group(arguments), name="attack", rich_help_panel="Research")
     app.add_typer(definitions.group(), name="definitions", rich_help_panel="Research")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from undeleted.cli.output import AsJson, print_json, working
+from undeleted.errors import BadFile
 
 MARKS = {True: "✓", False: "✗", None: "–"}
 
@@ -34,6 +35,8 @@ def table(
     """
     if context.invoked_subcommand is not None:
         return 0
+    if html is not None and (html.is_dir() or not html.parent.is_dir()):
+        raise BadFile(str(html), "cannot be written.", "Name a file in a folder that is there.")
     from undeleted.definitions._table import survey
 
     cells = survey(each=_progress)
@@ -115,7 +118,7 @@ def _show_witness(witness: dict[str, Any]) -> None:
             for key, inner in value.items():
                 print(f"    {key}: {inner}")
         else:
-            print(f"  {name:<12}{value}")
+            print(f"  {name:<12}  {value}")
 
 
 def _progress(pairs: Iterator[Any], total: int) -> Iterator[Any]:

@@ -6,8 +6,14 @@ from typing import Annotated, Any, Literal
 import typer
 
 from undeleted.cli.output import AsJson, print_facts, print_json, working
+from undeleted.errors import BadQuestion
 
-SIDES = {"none": None, "sum": sum, "min": min, "max": max}
+SIDES: dict[str, Any] = {
+    "none": None,
+    "sum": lambda data: sum(map(int, data)),  # posts of a board are digits here
+    "min": min,
+    "max": max,
+}
 EPILOG = """
 [bold]Examples[/bold]
 
@@ -54,6 +60,7 @@ def verify(
     """Prove in a small world whether deletions expose those who stay, or find the best attack.
 
     Exit code 0: the least δ is 0.  1: it is positive; the witness shows why.  3: the bounds leave it open.
+    With --privacy (adaptive deletions; no game, leakage or side) 1 says that δ > 0 at the ε that was given.
     """
     from undeleted.audit.divergence import privacy_of_the_undeleted
     from undeleted.audit.exact import verify as verify_world
@@ -62,6 +69,8 @@ def verify(
     noise = Noise(_fraction(ratio), low, high)
     chosen = subject(name, domain=domain, n=n, k=k, noise=noise, leakage=leakage, side=SIDES[side])
     world = {"name": name, "domain": domain, "n": n, "k": k}
+    if privacy and (leakage, side) != ("none", "none"):
+        raise BadQuestion("--privacy takes no leakage and no side information.", "Leave them out.")
     if privacy:
         with working(f"{name}: comparing neighbours"):
             divergence = privacy_of_the_undeleted(chosen.world, epsilon)
@@ -93,8 +102,7 @@ def _show(result: dict[str, Any]) -> None:
     print_facts(
         {
             "curator": _curator(result),
-            "game": result["game"]
-            + (f", told g ({result['leakage']})" if result["leakage"] != "none" else ""),
+            "game": _game(result),
             "least_δ": _delta(result, ""),
             "keeping_z0": _delta(result, "_keep_z0"),
             "verdict": _verdict(result),
@@ -113,6 +121,7 @@ def _show(result: dict[str, Any]) -> None:
         for entry in result["simulator"][:4]:
             says = ", ".join(f"{z} with probability {p}" for z, p in entry["say"].items())
             told = f", told {entry['leaked']}" if "leaked" in entry else ""
+            told += f", knowing {entry['known']}" if "known" in entry else ""
             before = "".join(
                 f", delete {_deleted(step)}" if i % 2 == 0 else f" and see {step}"
                 for i, step in enumerate(entry.get("then", []))
@@ -120,8 +129,15 @@ def _show(result: dict[str, Any]) -> None:
             print(f"  first {entry['first']}{told}{before}, delete {_deleted(entry['delete'])}: say {says}")
 
 
+def _game(result: dict[str, Any]) -> str:
+    told = f", told g ({result['leakage']})" if result["leakage"] != "none" else ""
+    side = f", knowing the {result['side']}" if result["side"] != "none" else ""
+    close = f"; closeness (ε, δ) at ε = {result['epsilon']:g}" if result["epsilon"] else ""
+    return f"{result['game']}{told}{side}{close}"
+
+
 def _curator(result: dict[str, Any]) -> str:
-    people = f"{result['n']} people on {result['domain']} values"
+    people = f"{result['n']} people on {result['domain']} value{'s' if result['domain'] > 1 else ''}"
     return f"{result['name']}, {people}, up to {result['k']} leave"
 
 
@@ -134,6 +150,8 @@ def _delta(result: dict[str, Any], which: str) -> str:
 
 def _verdict(result: dict[str, Any]) -> str:
     if result["safe"]:
+        if result["epsilon"]:
+            return f"a simulator is ({result['epsilon']:g}, 0)-close in this world"
         return "a simulator is perfect in this world: deletions tell nothing of those who stay"
     if result["safe"] is None:
         return "open: the bounds that were proven do not decide it"

@@ -18,11 +18,12 @@ import numpy as np
 
 from undeleted.arrays import IntArray
 from undeleted.coins.laws import ClampedGeometric, Law, NoNoise, TruncatedGeometric
-from undeleted.errors import NotEnumerable, NotReproducible
+from undeleted.errors import NotEnumerable, NotReproducible, TooLarge
 
 T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
 Toss = tuple[int, tuple[Fraction, ...]]  # which option was taken, and the probabilities of all
+MOST_OUTCOMES = 10_000  # of one toss
 MOST_TOSSES = 10_000  # in one run; whoever asks for more may go on for ever
 
 
@@ -54,6 +55,11 @@ class Enumerated:
             case NoNoise():
                 return exact.copy()
             case ClampedGeometric():
+                if law.high - law.low >= MOST_OUTCOMES:
+                    remedy = "Choose closer bounds for the noise of an exact world."
+                    raise TooLarge(
+                        "the outcomes of one noisy number", law.high - law.low + 1, MOST_OUTCOMES, remedy
+                    )
                 drawn = [law.low + self._toss(law.probabilities(int(x))) for x in exact.ravel()]
                 return np.array(drawn, dtype=np.int64).reshape(exact.shape)
             case TruncatedGeometric():

@@ -12,4 +12,4 @@ def ours(specimen: Specimen, game: Game) -> Answer:
     open_ = found.safe is None
     note = "" if found.literal.exact else f"the least δ lies between {distance} and {found.literal.upper}"
     witness = found.witness or {"simulator": (found.simulator or [])[:6]}
-    return Answer(bool(found.safe) and not open_, distance, "least δ of a simulator", witness, note)
+    return Answer(bool(found.safe) and not open_, distance, "least δ of a simulator", witness, note=note)

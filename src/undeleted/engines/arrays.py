@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import IntArray
+from undeleted.arrays import IntArray, wide
 from undeleted.errors import NoRecords
 from undeleted.schema import GridColumn, Table, Text
 from undeleted.statistics import Statistic
@@ -58,7 +58,7 @@ class Arrays:
         erased = len(self.table.overwritten)
         remembered = self._remembered.get(statistic.names)
         if remembered is None or remembered[0] != erased:
-            codes = {name: self.table.codes[name][complete] for name in statistic.names}
+            codes = {name: wide(self.table.codes[name][complete]) for name in statistic.names}
             alone = len(codes) == 1
             remembered = erased, {n: np.sort(c) if alone else c for n, c in codes.items()}
             self._remembered[statistic.names] = remembered
@@ -85,7 +85,9 @@ class Arrays:
         complete = self.table.complete(statistic.columns)
         for start in range(0, self.table.rows, _ROWS):
             keep = complete[start : start + _ROWS]
-            code = {name: self.table.codes[name][start : start + _ROWS][keep] for name in statistic.names}
+            code = {
+                name: wide(self.table.codes[name][start : start + _ROWS][keep]) for name in statistic.names
+            }
             yield code, int(keep.sum())
 
 

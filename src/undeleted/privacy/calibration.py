@@ -53,7 +53,7 @@ def calibrate(
     laplaces = _laplaces(statistics, shares, budget.epsilon, rows)
     if budget.delta == 0:
         return laplaces
-    gaussians = _gaussians(statistics, shares, _rho_for(budget), rows)
+    gaussians = _gaussians(statistics, shares, rho_for(budget), rows)
     # Where Laplace noise depends on advanced composition it is twice as wide as a Gaussian: not a candidate.
     close = _spread(laplaces, statistics) < 4 * _spread(gaussians, statistics)
     candidates = [laplaces, gaussians] if close and only is None else [gaussians]
@@ -124,7 +124,7 @@ def _spread(noises: list[Noise], statistics: Sequence[Reaches]) -> float:
     return math.fsum(variances) / len(variances)
 
 
-def _rho_for(budget: Budget) -> float:
+def rho_for(budget: Budget) -> float:
     """The largest ρ that implies the budget."""
     low, high = 0.0, budget.epsilon
     for _ in range(60):

@@ -66,11 +66,12 @@ class Schema:
                 remedy = "Give the mechanism the very column that the schema has."
                 raise BadColumns([column.name], problem, remedy)
 
-    def table(self, data: Any) -> Table:
+    def table(self, data: Any, *, cap: bool = True) -> Table:
         """Put rows or columns on the grid, or raise on the first value that its rule refuses.
 
         Takes a mapping of columns (a DataFrame is one) or a sequence of mappings; without an id column also
-        a sequence of tuples in the order of the columns or, for a single column, of bare values.
+        a sequence of tuples in the order of the columns or, for a single column, of bare values.  Without
+        `cap` the rows of one person are not counted: blocks of a larger table are capped when joined.
         """
         raw = self._by_column(data)
         lengths = {len(raw[name]) for name in raw}
@@ -86,7 +87,7 @@ class Schema:
             else:
                 codes[column.name], kept[column.name] = column.encode(raw[column.name])
         table = Table(self, rows, codes, kept, texts, self._ids(raw))
-        return self._capped(table)
+        return self.capped(table) if cap else table
 
     def _by_column(self, data: Any) -> Mapping[str, Any]:
         wanted = [*self.names, *([self.id] if self.id is not None else [])]
@@ -126,9 +127,9 @@ class Schema:
             )
         return [as_text(v) for v in _listed(raw[self.id])]
 
-    def _capped(self, table: Table) -> Table:
+    def capped(self, table: Table) -> Table:
         """Apply the cap on rows per person: the first rows of a person are kept."""
-        if table.ids is None:
+        if table.ids is None or len(set(table.ids)) == table.rows:
             return table
         seen: Counter[str] = Counter()
         over = np.zeros(table.rows, dtype=bool)

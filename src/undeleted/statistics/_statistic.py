@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import IntArray
+from undeleted.arrays import IntArray, wide
 from undeleted.errors import TooLarge
 from undeleted.schema import GridColumn, Table
 
@@ -81,7 +81,7 @@ class Statistic(ABC):
         """What the rows of a table add, as a sparse vector."""
         self.check_no_overflow(table.rows)
         rows = np.flatnonzero(table.complete(self.columns))
-        code = {name: table.codes[name][rows] for name in self.names}
+        code = {name: wide(table.codes[name][rows]) for name in self.names}
         cells, values = [], []
         for start, (cell, value) in zip(self.starts, self.terms(code), strict=True):
             cells.append(np.broadcast_to(np.asarray(start + cell, dtype=np.int64), rows.shape))

@@ -1,0 +1,283 @@
+"""The commands of daily use: init, publish, show, delete, status, check, export."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from undeleted.cli.output import AsJson, print_facts, print_json, working
+from undeleted.errors import BadFile, BadQuestion
+
+Store = Annotated[
+    Path | None,
+    typer.Option(help="The store; else UNDELETED_STORE, else ./undeleted.db.", show_default=False),
+]
+
+
+def store_at(given: Path | None) -> Path:
+    return given or Path(os.environ.get("UNDELETED_STORE", "undeleted.db"))
+
+
+def init(
+    table: Annotated[Path, typer.Argument(help="A CSV, Parquet, JSON or SQLite file.")],
+    out: Annotated[Path, typer.Option(help="Where the draft goes.")] = Path("spec.toml"),
+    json: AsJson = False,
+) -> None:
+    """Draft a spec from a table's column names and types; its bounds are yours to decide."""
+    from undeleted.files import columns_of
+    from undeleted.spec.draft import DECIDE, draft
+
+    if out.exists():
+        raise BadFile(str(out), "is there already; nothing was written.", "Name another file with --out.")
+    columns = columns_of(str(table))
+    text = draft(str(table), columns, out)
+    out.write_text(text, encoding="utf-8")
+    facts = {
+        "written": str(out),
+        "columns": len(columns),
+        "to_decide": text.count(f"= {DECIDE}") + text.count(f"[{DECIDE}]"),
+    }
+    print_json(facts) if json else print_facts(facts)
+
+
+def publish(
+    spec: Annotated[Path, typer.Argument(help="The spec; `undeleted init` drafts one.")],
+    store: Store = None,
+    json: AsJson = False,
+) -> None:
+    """Publish what a spec says, once.  The same spec again shows what there is, and spends nothing."""
+    from undeleted.curator import Curator
+
+    at = store_at(store)
+    with working(f"publishing into {at}"), Curator.from_spec(spec, at) as curator:
+        status = curator.status()
+    facts = {
+        "publications": list(status.publications),
+        "epsilon": status.epsilon,
+        "delta": status.delta,
+        "spent": status.spent,
+        "left": status.left,
+        "version": status.version,
+    }
+    if json:
+        print_json(facts)
+        return
+    print_facts(
+        {"published": ", ".join(status.publications), "version": status.version, "budget": _budget(status)}
+    )
+
+
+def show(
+    name: Annotated[str | None, typer.Argument(help="A publication; all of them if none is named.")] = None,
+    quantile: Annotated[
+        float | None, typer.Option(help="Of quantiles: the value with this share below it.")
+    ] = None,
+    span: Annotated[
+        tuple[float, float] | None, typer.Option("--range", help="Of quantiles: how many lie in [a, b].")
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(help="Of a histogram: column=value, or column=low..high; several add up to a box."),
+    ] = None,
+    correlation: Annotated[tuple[str, str] | None, typer.Option(help="Of products: two columns.")] = None,
+    regression: Annotated[
+        str | None, typer.Option(help="Of products: the target; all others are features.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Of the interval.")] = 0.95,
+    store: Store = None,
+    json: AsJson = False,
+) -> None:
+    """Show publications as they stand, each number with its interval."""
+    from undeleted.curator import Curator
+
+    asked = {
+        "quantile": quantile,
+        "range": span,
+        "where": where,
+        "correlation": correlation,
+        "regression": regression,
+    }
+    with Curator.open(store_at(store)) as curator:
+        names = [name] if name is not None else list(curator.publications)
+        answers = [a for n in names for a in _answers(n, curator.show(n), asked if name else {}, confidence)]
+    if json:
+        print_json(answers[0] if name is not None and len(answers) == 1 else answers)
+        return
+    width = max((len(_label(a)) for a in answers), default=0) + 2
+    for answer in answers:
+        print(f"{_label(answer):<{width}}{_interval(answer)}")
+
+
+def delete(
+    ids: Annotated[list[str] | None, typer.Argument(help="Whom to delete.")] = None,
+    source: Annotated[Path | None, typer.Option("--from", help="A file with an id a line.")] = None,
+    stdin: Annotated[bool, typer.Option("--stdin", help="Read ids from standard input, one a line.")] = False,
+    store: Store = None,
+    json: AsJson = False,
+) -> None:
+    """Delete people, exactly once and for good; ids that are not there are counted and change nothing."""
+    from undeleted.curator import Curator
+
+    if sum((bool(ids), source is not None, stdin)) != 1:
+        raise BadQuestion("whom to delete must be said in one way.", "Give ids, or --from FILE, or --stdin.")
+    with Curator.open(store_at(store)) as curator:
+        before = curator.status().version
+        with _ids(ids, source) as people, _bar() as progress:
+            done = curator.delete(people, progress=progress)
+        left = curator.left
+        pending = not done.erased
+    if json:
+        print_json(
+            {"deleted": done.deleted, "unknown": done.unknown, "version": done.version, "erased": done.erased}
+        )
+        return
+    facts: dict[str, Any] = {"deleted": f"{done.deleted:,} {'person' if done.deleted == 1 else 'people'}"}
+    if done.unknown:
+        facts["unknown"] = (
+            f"{done.unknown:,} {'id is' if done.unknown == 1 else 'ids are'} not there, or not any more"
+        )
+    facts["version"] = (
+        f"v{before} → v{done.version}" if done.version != before else f"v{done.version}, unchanged"
+    )
+    facts["erased"] = (
+        "pending: another process is reading; the next command finishes it" if pending else "yes"
+    )
+    facts["spent"] = f"ε 0   ({left:.4g} left)"
+    print_facts(facts)
+
+
+def status(store: Store = None, json: AsJson = False) -> None:
+    """What is published, what it has cost, and whether something waits to be erased."""
+    from undeleted.curator import Curator
+
+    at = store_at(store)
+    with Curator.open(at) as curator:
+        found = curator.status()
+        kinds = {name: type(curator.store.mechanisms[name]).__name__ for name in found.publications}
+    facts = {
+        "store": str(at),
+        "publications": kinds,
+        "version": found.version,
+        "epsilon": found.epsilon,
+        "delta": found.delta,
+        "spent": found.spent,
+        "left": found.left,
+        "erasure_pending": found.erasure_pending,
+    }
+    if json:
+        print_json(facts)
+        return
+    shown = {
+        "store": str(at),
+        "version": f"v{found.version}",
+        "budget": _budget(found),
+        "error": "as at publication: deletions add no noise",
+        "erasure": "pending" if found.erasure_pending else "nothing waits to be erased",
+    }
+    print_facts(shown | {f"· {name}": kind for name, kind in kinds.items()})
+
+
+def check(store: Store = None, json: AsJson = False) -> int:
+    """Check that a store is whole: its format, its integrity, and that the noise is what was drawn."""
+    from undeleted.curator import Curator
+
+    with Curator.open(store_at(store)) as curator, working("checking"):
+        problems = curator.check()
+    if json:
+        print_json({"whole": not problems, "problems": problems})
+    else:
+        print_facts({"whole": not problems} | {f"problem {i}": p for i, p in enumerate(problems, start=1)})
+    return int(bool(problems))
+
+
+def export(
+    name: Annotated[str, typer.Argument(help="A publication.")],
+    form: Annotated[Literal["json", "csv", "parquet"], typer.Option("--format", help="The form.")] = "json",
+    out: Annotated[
+        Path | None, typer.Option(help="Where it goes; standard output if it is not said.")
+    ] = None,
+    store: Store = None,
+) -> None:
+    """Write a publication's state, cell by cell, as it stands."""
+    from undeleted.cli.exporting import table_of, written
+    from undeleted.curator import Curator
+
+    with Curator.open(store_at(store)) as curator:
+        publication = curator.show(name)
+        rows = table_of(publication)
+    data = written(name, publication.version, rows, form)
+    if out is not None:
+        out.write_bytes(data)
+        return
+    if form == "parquet" and sys.stdout.isatty():
+        raise BadQuestion("parquet is not for a terminal.", "Name a file with --out.")
+    sys.stdout.buffer.write(data)
+
+
+def _answers(
+    name: str, publication: Any, asked: dict[str, Any], confidence: float
+) -> Iterator[dict[str, Any]]:
+    """What a publication says to a question, or by itself."""
+    from undeleted.cli.questions import answers
+
+    for label, estimate in answers(publication, asked, confidence):
+        yield {
+            "name": name,
+            **({"of": label} if label else {}),
+            "version": publication.version,
+            "estimate": estimate.value if hasattr(estimate, "value") else estimate,
+            "low": getattr(estimate, "low", None),
+            "high": getattr(estimate, "high", None),
+            "confidence": confidence if hasattr(estimate, "low") else None,
+        }
+
+
+def _label(answer: dict[str, Any]) -> str:
+    return str(answer["name"]) + (f", {answer['of']}" if "of" in answer else "")
+
+
+def _interval(answer: dict[str, Any]) -> str:
+    if answer["low"] is None:
+        return f"{answer['estimate']}   v{answer['version']}"
+    value, low, high = (f"{answer[key]:,.6g}" for key in ("estimate", "low", "high"))
+    return f"{value}   [{low}, {high}] at {answer['confidence']:.0%}   v{answer['version']}"
+
+
+def _budget(status: Any) -> str:
+    delta = f", δ = {status.delta:g}" if status.delta else ""
+    return f"ε = {status.epsilon:g}{delta}; {status.spent:.4g} spent, {status.left:.4g} left"
+
+
+@contextmanager
+def _ids(ids: list[str] | None, source: Path | None) -> Iterator[Any]:
+    """Ids from arguments, a file or standard input; blank lines do not count."""
+    if ids:
+        yield ids
+    elif source is None:
+        yield (line.strip() for line in sys.stdin if line.strip())
+    else:
+        try:
+            with source.open(encoding="utf-8") as file:
+                yield (line.strip() for line in file if line.strip())
+        except (OSError, UnicodeDecodeError) as error:
+            if isinstance(error, OSError) and error.filename != str(source):
+                raise
+            raise BadFile(str(source), "cannot be read.", "Give a text file with an id a line.") from None
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[int], None] | None]:
+    """A bar of deleted ids on a terminal; nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("deleting", total=None)
+        yield lambda done: progress.advance(task, done)

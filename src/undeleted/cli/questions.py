@@ -1,0 +1,108 @@
+"""What a publication answers: by itself, or to a question."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from undeleted.errors import BadQuestion
+from undeleted.mechanisms._ranges import Ranges
+from undeleted.mechanisms.bulletin_board import BulletinBoard
+from undeleted.mechanisms.noisy_histogram import NoisyHistogram
+from undeleted.mechanisms.noisy_products import NoisyProducts
+from undeleted.schema import Number
+
+FITS = {
+    "quantile": (Ranges, "quantiles"),
+    "range": (Ranges, "quantiles"),
+    "where": (NoisyHistogram, "histogram"),
+    "correlation": (NoisyProducts, "products"),
+    "regression": (NoisyProducts, "products"),
+}
+MOST_CELLS = 200  # of a histogram that is shown whole
+
+
+def answers(publication: Any, asked: dict[str, Any], confidence: float) -> Iterator[tuple[str, Any]]:
+    """A label and an estimate for each answer."""
+    mechanism, release = publication.mechanism, publication.release
+    questions = {name: value for name, value in asked.items() if value}
+    for name in questions:
+        kind, word = FITS[name]
+        if not isinstance(mechanism, kind):
+            raise BadQuestion(
+                f"--{name} is a question for a publication of kind {word}.", "Name one that is."
+            )
+    if isinstance(mechanism, Ranges):
+        yield from _ranges(mechanism, release, questions, confidence)
+    elif isinstance(mechanism, NoisyHistogram):
+        yield from _histogram(mechanism, release, questions, confidence)
+    elif isinstance(mechanism, NoisyProducts):
+        yield from _products(mechanism, release, questions, confidence)
+    elif isinstance(mechanism, BulletinBoard):
+        yield from (("", post) for post in release)
+    else:
+        yield "", publication.estimate(confidence)
+
+
+def _ranges(
+    mechanism: Any, release: Any, asked: dict[str, Any], confidence: float
+) -> Iterator[tuple[str, Any]]:
+    if "range" in asked:
+        low, high = asked["range"]
+        yield f"{low:g} to {high:g}", mechanism.count(release, low, high, confidence)
+    if "quantile" in asked:
+        yield f"quantile {asked['quantile']:g}", mechanism.quantile(release, asked["quantile"], confidence)
+    if not asked:
+        for q in (0.25, 0.5, 0.75):
+            yield f"quantile {q:g}", mechanism.quantile(release, q, confidence)
+
+
+def _histogram(
+    mechanism: Any, release: Any, asked: dict[str, Any], confidence: float
+) -> Iterator[tuple[str, Any]]:
+    if "where" in asked:
+        box = dict(_condition(mechanism, text) for text in asked["where"])
+        yield ", ".join(asked["where"]), mechanism.count(release, confidence, **box)
+        return
+    first = mechanism.over[0]
+    if first.cells > MOST_CELLS:
+        raise BadQuestion(
+            f"the histogram has {first.cells:,} cells on its first axis.", "Ask with --where, or export it."
+        )
+    values = getattr(first, "values", None) or [
+        first.value(c) if isinstance(first, Number) else bool(c) for c in range(first.cells)
+    ]
+    for value in values:
+        yield f"{first.name} = {value}", mechanism.count(release, confidence, **{first.name: value})
+
+
+def _condition(mechanism: Any, text: str) -> tuple[str, Any]:
+    """column=value, or column=low..high for a number."""
+    name, equals, value = text.partition("=")
+    column = next((c for c in mechanism.over if c.name == name), None)
+    if not equals or column is None:
+        known = ", ".join(c.name for c in mechanism.over)
+        raise BadQuestion(f"{text!r} asks for no column of the histogram.", f"Ask column=value of: {known}.")
+    if not isinstance(column, Number):
+        return name, value if hasattr(column, "values") else value.lower() in ("true", "1", "yes")
+    low, dots, high = value.partition("..")
+    try:
+        return name, (float(low), float(high)) if dots else float(value)
+    except ValueError:
+        raise BadQuestion(
+            f"{value!r} is no number and no range.", "Ask column=18, or column=18..65."
+        ) from None
+
+
+def _products(
+    mechanism: Any, release: Any, asked: dict[str, Any], confidence: float
+) -> Iterator[tuple[str, Any]]:
+    names = [column.name for column in mechanism.over]
+    if "regression" in asked:
+        features = [name for name in names if name != asked["regression"]]
+        fitted = mechanism.regression(release, asked["regression"], features, confidence)
+        yield from ((f"{asked['regression']} ~ {name}", slope) for name, slope in fitted.items())
+    if "correlation" in asked:
+        pairs = [tuple(asked["correlation"])]
+    else:
+        pairs = [] if asked else [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    for one, other in pairs:
+        yield f"correlation of {one} and {other}", mechanism.correlation(release, one, other, confidence)

@@ -1,0 +1,183 @@
+"""Read a table from a file onto the grid, a block of rows at a time: CSV, Parquet, JSON or SQLite, by DuckDB.
+
+Only the columns of the schema and the id are read.  Codes are kept in as few bytes as the grid needs.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from undeleted.errors import BadColumns, BadFile, RejectedValue
+from undeleted.schema import Boolean, Category, Number, Schema, Table, Text
+
+ROWS = 1 << 17  # rows of a block
+READERS = {
+    ".csv": "read_csv(?, header = true, delim = ',', ignore_errors = false)",
+    ".tsv": "read_csv(?, header = true, delim = '\t', ignore_errors = false)",
+    ".parquet": "read_parquet(?)",
+    ".json": "read_json(?)",
+    ".jsonl": "read_json(?)",
+    ".ndjson": "read_json(?)",
+}
+SQLITE = (".db", ".sqlite", ".sqlite3")
+
+
+def read(source: str, schema: Schema) -> Table:
+    """The whole table, on the grid."""
+    blocks = list(_tables(source, schema))
+    if not blocks:
+        return schema.table({name: [] for name in (*schema.names, schema.id) if name is not None})
+    return schema.capped(_joined(schema, blocks))
+
+
+def columns_of(source: str) -> dict[str, str]:
+    """The names and types of a file's columns; no value is looked at by us."""
+    connection, relation, arguments = _relation(source)
+    described = _ask(source, connection, f"DESCRIBE SELECT * FROM {relation}", arguments).fetchall()
+    return {str(row[0]): str(row[1]) for row in described}
+
+
+def _tables(source: str, schema: Schema) -> Iterator[Table]:
+    """Blocks of rows on the grid; row numbers in errors count from the first of the file."""
+    wanted = [*schema.names, *([schema.id] if schema.id is not None else [])]
+    present = columns_of(source)
+    lacking = [name for name in wanted if name not in present]
+    if lacking:
+        raise BadColumns(lacking, f"not in {source}.", f"It has {', '.join(present)}.")
+    connection, relation, arguments = _relation(source)
+    names = ", ".join(_quoted(name) for name in schema.names)
+    person = (
+        f", CAST({_quoted(schema.id)} AS VARCHAR) AS {_quoted(schema.id)}" if schema.id is not None else ""
+    )
+    chosen = _ask(source, connection, f"SELECT {names}{person} FROM {relation}", arguments)
+    before = 0
+    batches = iter(chosen.to_arrow_reader(ROWS))
+    while True:
+        try:
+            batch = next(batches)
+        except StopIteration:
+            return
+        except Exception as error:  # what DuckDB meets in the middle of a file
+            raise _unreadable(source, error) from None
+        columns = {name: _values(batch.column(name), schema, name) for name in wanted}
+        try:
+            yield _small(schema.table(columns, cap=False))
+        except RejectedValue as error:
+            remedy = error.remedy
+            raise RejectedValue(error.column, error.rule, before + error.row, error.count, remedy) from None
+        before += batch.num_rows
+
+
+def _values(array: Any, schema: Schema, name: str) -> Any:
+    """A column of a block as numpy or a list, as fast as its type allows."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = next((c for c in schema.columns if c.name == name), None)
+    match column:
+        case Category() if not pa.types.is_floating(array.type):
+            texts = pc.cast(array, pa.string())
+            codes = pc.index_in(texts, pa.array(column.values))
+            known = pc.fill_null(codes, -1).to_numpy(zero_copy_only=False)
+            if (known >= 0).all():
+                return np.asarray(column.values, dtype=object)[known]
+            return texts.to_pylist()
+        case Number() if array.null_count == 0 and (
+            pa.types.is_integer(array.type) or pa.types.is_floating(array.type)
+        ):
+            return array.to_numpy(zero_copy_only=False)
+        case Number() if pa.types.is_floating(array.type):
+            return array.to_numpy(zero_copy_only=False)
+        case Boolean() | Number() | Text() | Category():
+            return array.to_pylist()
+    return array.to_pylist()
+
+
+def _relation(source: str) -> tuple[Any, str, list[str]]:
+    import duckdb
+
+    path = Path(source)
+    if not path.exists():
+        raise BadFile(source, "cannot be read (no such file).", "Check `source` in the spec.")
+    connection = duckdb.connect(config={"threads": 2})
+    suffix = path.suffix.lower()
+    if suffix in SQLITE:
+        return connection, *_sqlite_table(connection, source)
+    if suffix not in READERS:
+        known = ", ".join((*READERS, *SQLITE))
+        raise BadFile(
+            source, f"is of no kind that can be read ({suffix or 'no suffix'}).", f"Kinds: {known}."
+        )
+    return connection, READERS[suffix], [source]
+
+
+def _sqlite_table(connection: Any, source: str) -> tuple[str, list[str]]:
+    """The one table of an SQLite file, loaded through Python's own SQLite: no extension is fetched."""
+    import sqlite3
+
+    import pyarrow as pa
+
+    with sqlite3.connect(f"file:{source}?mode=ro", uri=True) as file:
+        try:
+            tables = [row[0] for row in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        except sqlite3.DatabaseError:
+            raise BadFile(source, "is not an SQLite file.", "Check `source` in the spec.") from None
+        if len(tables) != 1:
+            raise BadFile(source, f"has {len(tables)} tables.", "Give a file with one table.")
+        cursor = file.execute(f"SELECT * FROM {_quoted(tables[0])}")
+        names = [description[0] for description in cursor.description]
+        rows = cursor.fetchall()
+    connection.register("loaded", pa.table({n: [row[i] for row in rows] for i, n in enumerate(names)}))
+    return "loaded", []
+
+
+def _ask(source: str, connection: Any, query: str, arguments: list[str]) -> Any:
+    import duckdb
+
+    try:
+        return connection.sql(query, params=arguments)
+    except duckdb.Error as error:
+        raise _unreadable(source, error) from None
+
+
+def _unreadable(source: str, error: Exception) -> BadFile:
+    """What went wrong and where; never what stands there."""
+    line = re.search(r"[Ll]ine:? (\d+)", str(error))
+    where = f"line {line[1]} cannot be read" if line else "it cannot be read"
+    return BadFile(
+        source, f"{where}.", "Every row must have the same columns, each of one type; correct the file."
+    )
+
+
+def _joined(schema: Schema, blocks: list[Table]) -> Table:
+    def together(parts: list[Any]) -> Any:
+        return np.concatenate(parts)
+
+    first = blocks[0]
+    ids = None if first.ids is None else [person for block in blocks for person in block.ids or ()]
+    return Table(
+        schema,
+        sum(block.rows for block in blocks),
+        {name: together([b.codes[name] for b in blocks]) for name in first.codes},
+        {name: together([b.kept[name] for b in blocks]) for name in first.kept},
+        {name: [text for b in blocks for text in b.texts[name]] for name in first.texts},
+        ids,
+    )
+
+
+def _small(table: Table) -> Table:
+    """The same codes in as few bytes as their grid needs."""
+    by_name = {column.name: column for column in table.schema.columns}
+    for name in table.codes:
+        cells = getattr(by_name[name], "cells", 0)
+        kind = next((k for k in (np.uint8, np.uint16, np.uint32) if cells <= np.iinfo(k).max + 1), None)
+        if kind is not None:
+            table.codes[name] = table.codes[name].astype(kind)
+    return table
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,209 @@
+"""The spec as values: the data set, its columns, the budget, and what is published.
+
+    [data]                     source, id, max_rows_per_person, excess
+    [columns.NAME]             type = number | category | boolean | text, public bounds, rules for misfits
+    [budget]                   epsilon, delta
+    [publish.NAME]             kind = count | sum | mean | variance | histogram | quantiles | products | board
+
+Publications share the budget by weight.  With δ = 0 the shares add up; with δ > 0 they are shares of ρ
+(zero-concentrated), which several publications share better.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from undeleted.errors import BadFile, BadSpec, UndeletedError
+from undeleted.mechanisms.bulletin_board import BulletinBoard
+from undeleted.mechanisms.grown_range_counts import GrownRangeCounts
+from undeleted.mechanisms.noisy_count import NoisyCount
+from undeleted.mechanisms.noisy_histogram import NoisyHistogram
+from undeleted.mechanisms.noisy_mean import NoisyMean
+from undeleted.mechanisms.noisy_products import NoisyProducts
+from undeleted.mechanisms.noisy_sum import NoisySum
+from undeleted.mechanisms.noisy_variance import NoisyVariance
+from undeleted.mechanisms.range_counts import RangeCounts
+from undeleted.privacy import Budget, Privacy, Zcdp, split
+from undeleted.privacy.calibration import rho_for
+from undeleted.schema import Boolean, Category, Column, Number, Schema, Text
+from undeleted.spec._reader import Reader
+
+WHOLE_TREE = 2**16  # up to so many values range counts are complete; beyond, the tree grows where people are
+ONE_COLUMN: dict[str, Any] = {"sum": NoisySum, "mean": NoisyMean, "variance": NoisyVariance}
+KINDS = ("count", *ONE_COLUMN, "histogram", "quantiles", "products", "board")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One publication as the spec asks for it."""
+
+    name: str
+    kind: str
+    columns: tuple[Column, ...]
+    weight: float
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What to publish, of what, and at what price."""
+
+    source: str
+    schema: Schema
+    budget: Budget
+    planned: tuple[Planned, ...]
+    text: str  # as the file had it: a store keeps it, and notices when it changes
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Spec":
+        """Read a file; the source in it is relative to it."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise BadFile(str(path), f"cannot be read ({error.strerror}).", "Check the path.") from None
+        except UnicodeDecodeError:
+            raise BadFile(str(path), "is not UTF-8 text.", "Save the spec as UTF-8.") from None
+        spec = cls.parse(text, path)
+        source = path.parent / spec.source if "://" not in spec.source else spec.source
+        return cls(str(source), spec.schema, spec.budget, spec.planned, text)
+
+    @classmethod
+    def parse(cls, text: str, path: Path = Path("spec.toml")) -> "Spec":
+        try:
+            table = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise BadSpec(
+                str(path), _line_in(str(error)), f"is not TOML: {error}.", "Correct that line."
+            ) from None
+        root = Reader(path, text, table)
+        data, budget = root.table("data"), root.table("budget")
+        columns = {name: _column(name, reader) for name, reader in root.tables("columns").items()}
+        planned = tuple(_planned(name, reader, columns) for name, reader in root.tables("publish").items())
+        if not planned:
+            root.fail("nothing is published.", 'Add a table such as [publish.people] with kind = "count".')
+        root.finish()
+        source, id_ = data.take("source", str), data.take("id", str)
+        rows = data.take("max_rows_per_person", int, 1)
+        excess = data.take("excess", str, "error")
+        data.finish()
+        try:
+            schema = Schema(list(columns.values()), id=id_, rows_per_person=rows, excess=excess)
+        except UndeletedError as error:
+            data.blame(error, *(["id"] if id_ in columns else ["max_rows_per_person"]))
+        epsilon, delta = budget.take("epsilon", float), budget.take("delta", float, 0.0)
+        budget.finish()
+        try:
+            total = Budget(epsilon, delta)
+        except UndeletedError as error:
+            budget.blame(error, "delta" if "delta" in str(error) else "epsilon")
+        spec = cls(source, schema, total, planned, text)
+        readers = root.tables("publish")
+        for name, mechanism in spec.mechanisms().items():
+            try:
+                _ = getattr(mechanism, "events", None)  # the noise that the budget buys, if it can be had
+            except UndeletedError as error:
+                readers[name].blame(error)
+        return spec
+
+    def mechanisms(self) -> dict[str, Any]:
+        """Every publication with its share of the budget."""
+        noisy = [p for p in self.planned if p.kind != "board"]
+        whole: Privacy = self.budget if self.budget.delta == 0 else Zcdp(rho_for(self.budget))
+        shares = dict(zip(noisy, split(whole, [p.weight for p in noisy]), strict=True)) if noisy else {}
+        return {p.name: _mechanism(p, shares.get(p), self.schema.rows_per_person) for p in self.planned}
+
+
+def _column(name: str, reader: Reader) -> Column:
+    kind = reader.take("type", str)
+    missing = reader.take("missing", str, "error")
+    try:
+        column = _declared(name, kind, missing, reader)
+    except UndeletedError as error:
+        if isinstance(error, BadSpec):
+            raise
+        reader.blame(error)
+    reader.finish()
+    return column
+
+
+def _declared(name: str, kind: str, missing: Any, reader: Reader) -> Column:
+    match kind:
+        case "number":
+            rules = {
+                "out_of_range": reader.take("out_of_range", str, "error"),
+                "off_grid": reader.take("off_grid", str, "error"),
+            }
+            low, high, step = (
+                reader.take("min", float),
+                reader.take("max", float),
+                reader.take("step", float, 1),
+            )
+            return Number(name, min=low, max=high, step=step, missing=missing, **rules)
+        case "category":
+            values = reader.take("values", list)
+            unknown, other = reader.take("unknown", str, "error"), reader.take("other", str, None)
+            return Category(name, values=tuple(values), unknown=unknown, other=other, missing=missing)
+        case "boolean":
+            return Boolean(name, missing=missing)
+        case "text":
+            return Text(name, max_length=reader.take("max_length", int, 10_000), missing=missing)
+    reader.fail(f"there is no column type {kind!r}.", "Types: number, category, boolean, text.", "type")
+
+
+def _planned(name: str, reader: Reader, columns: Mapping[str, Column]) -> Planned:
+    kind = reader.take("kind", str)
+    if kind not in KINDS:
+        reader.fail(f"there is no kind of publication {kind!r}.", f"Kinds: {', '.join(KINDS)}.", "kind")
+    named: list[Any] = []
+    key = "columns" if kind in ("histogram", "products") else "column"
+    if kind != "count":
+        given = reader.take(key, list if key == "columns" else str)
+        named = given if isinstance(given, list) else [given]
+    weight = reader.take("weight", float, 1.0)
+    reader.finish()
+    for column in named:
+        if column not in columns:
+            known = ", ".join(columns) or "none"
+            reader.fail(f"there is no column {column!r}.", f"Declared columns: {known}.", key)
+    if not weight > 0:
+        reader.fail(f"`weight` must be positive, got {weight:g}.", "Leave it out for 1.", "weight")
+    planned = Planned(name, kind, tuple(columns[column] for column in named), float(weight))
+    try:
+        _mechanism(planned, Budget(1.0), 1)
+    except UndeletedError as error:
+        reader.blame(error, key)
+    except (TypeError, AttributeError):
+        reader.fail(
+            f"{kind} cannot be made of {', '.join(map(repr, named))}.", "Choose a column of numbers.", key
+        )
+    return planned
+
+
+def _mechanism(planned: Planned, noise: Any, rows: int) -> Any:
+    """The mechanism of a publication."""
+    first = planned.columns[0] if planned.columns else None
+    match planned.kind:
+        case "count":
+            return NoisyCount(noise, rows_per_person=rows)
+        case "histogram":
+            return NoisyHistogram(planned.columns, noise, rows_per_person=rows)  # type: ignore[arg-type]
+        case "products":
+            return NoisyProducts(planned.columns, noise, rows_per_person=rows)  # type: ignore[arg-type]
+        case "board":
+            if not isinstance(first, Text):
+                raise TypeError
+            return BulletinBoard(first)
+    if not isinstance(first, Number):
+        raise TypeError
+    if planned.kind == "quantiles":
+        kind = RangeCounts if first.cells <= WHOLE_TREE else GrownRangeCounts
+        return kind(first, noise, rows_per_person=rows)
+    return ONE_COLUMN[planned.kind](first, noise, rows_per_person=rows)
+
+
+def _line_in(message: str) -> int:
+    words = message.replace(",", " ").split()
+    return next((int(w) for before, w in pairwise(words) if before == "line" and w.isdigit()), 1)

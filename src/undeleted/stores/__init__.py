@@ -1,0 +1,4 @@
+"""Where the current state is kept, durable, and what makes it forget.
+
+sqlite    one file, embedded: the default
+"""

@@ -1,0 +1,248 @@
+"""The commands of daily use, from a table in a file to a store that has forgotten."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from undeleted.cli import run
+
+SPEC = """[data]
+source = "people.csv"
+id = "person"
+
+[budget]
+epsilon = 8.0
+
+[columns.age]
+type = "number"
+min = 0
+max = 120
+out_of_range = "clamp"
+
+[columns.city]
+type = "category"
+values = ["Haifa", "Chicago"]
+
+[columns.note]
+type = "text"
+
+[publish.people]
+kind = "count"
+
+[publish."mean age"]
+kind = "mean"
+column = "age"
+
+[publish.ages]
+kind = "quantiles"
+column = "age"
+
+[publish.cities]
+kind = "histogram"
+columns = ["city"]
+
+[publish.moments]
+kind = "products"
+columns = ["age"]
+
+[publish.notes]
+kind = "board"
+column = "note"
+"""
+N = 400
+
+
+def table():
+    return {
+        "person": [f"p{i}" for i in range(N)],
+        "age": [20 + i % 50 for i in range(N)],
+        "city": ["Haifa" if i % 4 else "Chicago" for i in range(N)],
+        "note": [f"note {i}" for i in range(N)],
+    }
+
+
+def write_csv(path, columns, extra=""):
+    rows = zip(*columns.values(), strict=True)
+    lines = [",".join(columns), *(",".join(map(str, row)) for row in rows)]
+    path.write_text("\n".join(lines) + "\n" + extra, encoding="utf-8")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("UNDELETED_STORE", raising=False)
+    write_csv(tmp_path / "people.csv", table())
+    (tmp_path / "spec.toml").write_text(SPEC, encoding="utf-8")
+    return tmp_path
+
+
+def as_json(capsys, *arguments):
+    assert run([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_whole_life_of_a_store(here, capsys):
+    published = as_json(capsys, "publish", "spec.toml")
+    assert {"publications", "epsilon", "delta", "left", "version"} <= published.keys()
+    assert published["version"] == 1
+    assert published["left"] == 0
+    before = as_json(capsys, "show", "people")
+    assert {"name", "version", "estimate", "low", "high", "confidence"} <= before.keys()
+    assert before["low"] <= before["estimate"] <= before["high"]
+    done = as_json(capsys, "delete", "p1", "p2", "nobody")
+    assert done == {"deleted": 2, "unknown": 1, "version": 2, "erased": True}
+    after = as_json(capsys, "show", "people")
+    assert after["estimate"] == before["estimate"] - 2
+    assert after["version"] == 2
+    status = as_json(capsys, "status")
+    assert status["version"] == 2
+    assert str(N) not in json.dumps(status), "no exact row count"
+    assert as_json(capsys, "check") == {"whole": True, "problems": []}
+    again = as_json(capsys, "publish", "spec.toml")
+    assert again == published | {"version": 2}, "publishing again shows what there is and spends nothing"
+
+
+def test_questions(here, capsys):
+    run(["publish", "spec.toml"])
+    capsys.readouterr()
+    assert 20 <= as_json(capsys, "show", "ages", "--quantile", "0.9")["estimate"] <= 75
+    assert as_json(capsys, "show", "ages", "--range", "0", "120")["estimate"] == pytest.approx(N, abs=60)
+    assert as_json(capsys, "show", "cities", "--where", "city=Haifa")["estimate"] == pytest.approx(
+        300, abs=60
+    )
+    assert len(as_json(capsys, "show")) >= 6
+    assert run(["show"]) == 0
+    text = capsys.readouterr().out
+    assert "mean age" in text
+    assert "at 95%" in text
+    assert "note 399" in text
+
+
+def test_deleting_from_a_file_and_a_pipe(here, capsys):
+    run(["publish", "spec.toml"])
+    capsys.readouterr()
+    (here / "ids.txt").write_text("p3\n\np4\n", encoding="utf-8")
+    assert as_json(capsys, "delete", "--from", "ids.txt")["deleted"] == 2
+    command = [sys.executable, "-m", "undeleted", "delete", "--stdin", "--json"]
+    piped = subprocess.run(command, input="p3\np5\n", capture_output=True, text=True, cwd=here)
+    assert json.loads(piped.stdout) == {"deleted": 1, "unknown": 1, "version": 3, "erased": True}
+    assert run(["delete", "p6"]) == 0
+    assert "v3 → v4" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "json", "jsonl", "db"])
+def test_other_kinds_of_files_give_the_same_people(here, capsys, suffix):
+    data = table()
+    path = here / f"people.{suffix}"
+    records = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
+    if suffix == "parquet":
+        pq.write_table(pa.table(data), path)
+    elif suffix == "db":
+        with sqlite3.connect(path) as db:
+            db.execute("CREATE TABLE people (person TEXT, age INTEGER, city TEXT, note TEXT)")
+            db.executemany("INSERT INTO people VALUES (:person, :age, :city, :note)", records)
+        db.close()
+    else:
+        lines = "\n".join(map(json.dumps, records))
+        path.write_text(lines if suffix == "jsonl" else json.dumps(records), encoding="utf-8")
+    (here / "other.toml").write_text(SPEC.replace("people.csv", path.name), encoding="utf-8")
+    assert run(["publish", "other.toml", "--store", "other.db"]) == 0
+    capsys.readouterr()
+    assert as_json(capsys, "check", "--store", "other.db")["whole"]
+    shown = as_json(capsys, "show", "notes", "--store", "other.db")
+    assert sorted(entry["estimate"] for entry in shown) == sorted(data["note"])
+
+
+def test_export_in_three_forms(here, capsysbinary):
+    run(["publish", "spec.toml"])
+    capsysbinary.readouterr()
+    assert run(["export", "cities"]) == 0
+    exported = json.loads(capsysbinary.readouterr().out)
+    assert (exported["name"], exported["version"], len(exported["cells"])) == ("cities", 1, 2)
+    assert run(["export", "cities", "--format", "csv"]) == 0
+    assert capsysbinary.readouterr().out.decode().splitlines()[0] == "name,version,block,cell,value"
+    assert run(["export", "cities", "--format", "parquet", "--out", "c.parquet"]) == 0
+    assert pq.read_table("c.parquet").num_rows == 2
+
+
+def test_a_draft_has_no_value_of_the_table(here, capsys):
+    assert run(["init", "people.csv", "--out", "draft.toml"]) == 0
+    text = (here / "draft.toml").read_text(encoding="utf-8")
+    assert "DECIDE" in text
+    for value in ("Haifa", "Chicago", "note 1", "p17", str(N)):
+        assert value not in text
+    assert run(["init", "people.csv", "--out", "draft.toml"]) == 2
+    assert "is there already" in capsys.readouterr().err
+
+
+def spoiled(here, old, new):
+    (here / "spec.toml").write_text(SPEC.replace(old, new), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda here: spoiled(here, "people.csv", "none.csv"), "no such file"),
+        (lambda here: spoiled(here, "people.csv", "spec.toml"), "of no kind that can be read"),
+        (lambda here: spoiled(here, 'id = "person"', 'id = "name"'), "not in"),
+        (lambda here: spoiled(here, 'out_of_range = "clamp"', "max_ = 3"), "no key `max_`"),
+        (lambda here: write_csv(here / "people.csv", table(), "p1,30,Haifa,x\n"), "a person may have 1 row"),
+        (lambda here: write_csv(here / "people.csv", table(), ",30,Haifa,x\n"), "every row must have an id"),
+        (lambda here: write_csv(here / "people.csv", table(), "p999,old,Haifa,x\n"), "not numbers"),
+        (lambda here: write_csv(here / "people.csv", table(), "p999,30,Paris,x\n"), "declared categories"),
+        (lambda here: write_csv(here / "people.csv", table(), "p999,30\n"), "cannot be read"),
+        (lambda here: (here / "people.csv").write_text("person,age,city,note\n"), "at least one record"),
+    ],
+)
+def test_bad_input_is_two_lines_exit_2_and_no_store(here, capsys, spoil, message):
+    spoil(here)
+    assert run(["publish", "spec.toml"]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert len(error.strip().splitlines()) == 2
+    assert "Paris" not in error
+    assert not (here / "undeleted.db").exists()
+
+
+def test_misuse_of_a_store(here, capsys):
+    assert run(["show"]) == 2
+    assert "there is no store" in capsys.readouterr().err
+    run(["publish", "spec.toml"])
+    state = as_json_quiet(capsys)
+    for arguments, message in (
+        (["delete"], "must be said in one way"),
+        (["delete", "p1", "--stdin"], "must be said in one way"),
+        (["delete", "--from", "none.txt"], "none.txt"),
+        (["show", "nothing"], "no 'nothing' among the publications"),
+        (["show", "people", "--quantile", "0.5"], "a question for a publication of kind quantiles"),
+        (["show", "ages", "--quantile", "1.5"], "does not exist"),
+        (["show", "cities", "--where", "age=3"], "no column of the histogram"),
+        (["show", "cities", "--where", "city=Paris"], "no category"),
+        (["show", "people", "--confidence", "2"], "confidence"),
+    ):
+        assert run(arguments) == 2, arguments
+        assert message in capsys.readouterr().err
+    spoiled(here, "epsilon = 8.0", "epsilon = 9.0")
+    assert run(["publish", "spec.toml"]) == 2
+    assert "the spec has changed" in capsys.readouterr().err
+    assert as_json_quiet(capsys) == state
+
+
+def as_json_quiet(capsys):
+    capsys.readouterr()
+    run(["show", "--json"])
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_store_is_found_in_the_environment(here, capsys, monkeypatch):
+    monkeypatch.setitem(os.environ, "UNDELETED_STORE", "elsewhere.db")
+    assert run(["publish", "spec.toml"]) == 0
+    assert (here / "elsewhere.db").exists()
+    assert run(["delete", "p1"]) == 0
+    assert (here / "elsewhere.db.key").exists()

@@ -1,0 +1,201 @@
+"""Processes that are killed, race, run out of disk or may not write: nothing is lost or doubled."""
+
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from support import kills
+from undeleted.curator import Curator
+from undeleted.errors import StoreError
+from undeleted.stores import sqlite
+
+
+def test_killed_processes_lose_nothing_and_subtract_nothing_twice(tmp_path):
+    """Some of what `make faults` does two hundred times."""
+    facts = kills.run(tmp_path, 18)
+    assert facts["problems"] == []
+    assert facts["inside_a_transaction"] > 0
+    assert facts["acknowledged"] > 0
+    assert facts["publications_killed"] > 0
+
+
+@pytest.mark.parametrize("step", [*kills.DELETE_STEPS])
+def test_a_deletion_that_is_killed_happened_or_did_not(tmp_path, step):
+    path = tmp_path / "people.db"
+    kills.publish(path, 200)
+    with Curator.open(path) as curator:
+        before = curator.show("table").release.value.sum()
+    done, reached = kills.kill_at(kills.start("delete", path, step, ["p1", "p2"]), step)
+    assert reached
+    assert done == []
+    with Curator.open(path) as curator:
+        assert curator.check() == []
+        gone = before - curator.show("table").release.value.sum()
+        assert gone == (0 if step in kills.INSIDE else 1)
+        assert curator.delete("p1").deleted == 1 - gone
+        assert curator.show("table").release.value.sum() == before - 1
+
+
+def test_two_processes_that_delete_the_same_people_end_with_the_right_total(tmp_path):
+    path = tmp_path / "people.db"
+    kills.publish(path, 400)
+    with Curator.open(path) as curator:
+        before = curator.show("people").release.value[0]
+    everybody = [f"p{i}" for i in range(300)]
+    overlapping = [everybody[:200], everybody[100:], everybody[::-1][:250]]
+    with ThreadPoolExecutor() as pool:
+        said = list(
+            pool.map(lambda names: kills.start("delete", path, "", names).communicate()[0], overlapping)
+        )
+    assert all(text.count("ack") == len(names) for text, names in zip(said, overlapping, strict=True))
+    with Curator.open(path) as curator:
+        assert before - curator.show("people").release.value[0] == 300
+        assert curator.check() == []
+
+
+def test_a_second_publisher_is_told_who_holds_the_lock(tmp_path):
+    path = tmp_path / "people.db"
+    first = kills.start("publish", path, "filled")
+    assert first.stdout.readline().strip() == "at filled"
+    with pytest.raises(StoreError, match=f"being published by process {first.pid}"):
+        kills.publish(path, 10)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    first.stdout.close()
+    kills.publish(path, 10)
+
+
+FULL_DISK = """
+import resource, signal, sys
+from undeleted.cli import main
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+main(sys.argv[2:])
+"""
+
+
+def test_a_disk_without_room_gives_a_clear_error_and_leaves_the_store_as_it_was(tmp_path):
+    path = tmp_path / "people.db"
+    kills.publish(path, 3000)
+    with Curator.open(path) as curator:
+        before = curator.show("table").release
+    arguments = ["delete", "p1", "p2", "--store", str(path)]
+    command = [sys.executable, "-c", FULL_DISK, "4096", *arguments]
+    failed = subprocess.run(command, capture_output=True, text=True)
+    assert failed.returncode == 2
+    assert "store is as it was" in failed.stderr
+    with Curator.open(path) as curator:
+        assert curator.show("table").release == before
+        assert curator.check() == []
+        assert curator.delete("p1").deleted == 1
+
+
+def test_a_store_that_may_not_be_written_is_refused_and_left_alone(tmp_path):
+    """As a file system that is mounted read-only would have it; permissions do not stop a superuser."""
+    path = tmp_path / "people.db"
+    kills.publish(path, 50)
+    store = sqlite.SqliteStore.open(str(path))
+    store._db.execute("PRAGMA query_only = ON")
+    with pytest.raises(StoreError, match="the store is as it was"):
+        store.delete(["p1"])
+    store._db.execute("PRAGMA query_only = OFF")
+    assert store.check() == []
+    store.close()
+
+
+def test_a_deletion_is_synced_before_it_is_acknowledged(tmp_path):
+    """What SQLite was told: full synchronisation of the log at every commit."""
+    path = tmp_path / "people.db"
+    kills.publish(path, 50)
+    store = sqlite.SqliteStore.open(str(path))
+    [(mode,)], [(level,)] = (
+        store._db.execute(f"PRAGMA {p}").fetchall() for p in ("journal_mode", "synchronous")
+    )
+    assert (mode, level) == ("wal", 2)
+    assert store._db.execute("PRAGMA secure_delete").fetchone() == (1,)
+    store.close()
+
+
+class Lifecycle(RuleBasedStateMachine):
+    """Publish, delete in batches, look, close and open again, against a set of names."""
+
+    def __init__(self):
+        super().__init__()
+        import tempfile
+
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = f"{self.folder.name}/people.db"
+
+    @initialize(n=st.integers(1, 60))
+    def publish(self, n):
+        kills.publish(self.path, n)
+        self.curator = Curator.open(self.path)
+        self.left = {f"p{i}": i % 100 for i in range(n)}
+        first = self.curator.show("table").release.value
+        self.noise = first.copy()
+        for age in self.left.values():
+            self.noise[age] -= 1
+        self.version = 1
+
+    @rule(numbers=st.lists(st.integers(0, 70), max_size=12))
+    def delete(self, numbers):
+        names = [f"p{i}" for i in numbers]
+        there = [name for name in dict.fromkeys(names) if name in self.left]
+        done = self.curator.delete(names)
+        assert done.deleted == len(there)
+        assert done.unknown == len(names) - len(there)
+        self.version += bool(there)
+        assert done.version == self.version
+        assert done.erased
+        for name in there:
+            del self.left[name]
+
+    @rule()
+    def close_and_open(self):
+        self.curator.close()
+        self.curator = Curator.open(self.path)
+
+    @rule()
+    def crash_and_open(self):
+        """The connection is dropped without a word."""
+        self.curator._store._db.close()
+        self.curator = Curator.open(self.path)
+
+    @rule(names=st.lists(st.integers(0, 70), min_size=1, max_size=5))
+    def a_deletion_that_fails_in_the_middle(self, names):
+        store = self.curator.store
+        whole = store._subtract
+        store._subtract = lambda rows: (whole(rows), 1 / 0)
+        try:
+            store.delete([f"p{i}" for i in names])
+        except ZeroDivisionError:
+            pass
+        finally:
+            del store._subtract
+
+    @invariant()
+    def the_state_is_the_model(self):
+        if not hasattr(self, "curator"):
+            return
+        expected = self.noise.copy()
+        for age in self.left.values():
+            expected[age] += 1
+        shown = self.curator.show("table")
+        assert (shown.release.value == expected).all()
+        assert shown.version == self.version
+        assert self.curator.check() == []
+
+    def teardown(self):
+        if hasattr(self, "curator"):
+            self.curator.close()
+        self.folder.cleanup()
+
+
+TestLifecycle = Lifecycle.TestCase
+TestLifecycle.settings = settings(max_examples=15, stateful_step_count=12, deadline=None)

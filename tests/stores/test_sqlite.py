@@ -1,0 +1,270 @@
+"""The store: what it keeps, what it forgets, and that it is the same as if the leavers had never come."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from undeleted.coins import seeded
+from undeleted.curator import Curator
+from undeleted.engines.arrays import Arrays
+from undeleted.errors import AlreadyThere, BadFile, StoreError
+from undeleted.mechanisms import (
+    BulletinBoard,
+    GrownRangeCounts,
+    NoisyCount,
+    NoisyHistogram,
+    NoisyMean,
+    NoisyProducts,
+    RangeCounts,
+)
+from undeleted.privacy import Budget
+from undeleted.schema import Boolean, Category, Number, Schema, Text
+from undeleted.stores._described import build, describe
+from undeleted.stores.sqlite import MEMORY, Publishing, SqliteStore
+
+AGE = Number("age", min=0, max=120)
+INCOME = Number("income", min=0, max=2**40, missing="drop")
+CITY = Category("city", values=("Haifa", "Chicago", "Washington"))
+SICK = Boolean("sick")
+NOTE = Text("note")
+UNUSED = Number("unused", min=0, max=2**32)
+PEOPLE = Schema([AGE, INCOME, CITY, SICK, NOTE, UNUSED], id="id", rows_per_person=2)
+N = 300
+
+
+def mechanisms():
+    share = Budget(0.5)
+    return {
+        "people": NoisyCount(share, rows_per_person=2),
+        "age": NoisyMean(AGE, share, rows_per_person=2),
+        "ages": RangeCounts(AGE, share, rows_per_person=2),
+        "incomes": GrownRangeCounts(INCOME, share, rows_per_person=2),
+        "table": NoisyHistogram((CITY, SICK), share, rows_per_person=2),
+        "both": NoisyProducts((AGE, SICK), share, rows_per_person=2),
+        "notes": BulletinBoard(NOTE),
+    }
+
+
+def rows(n=N):
+    """People p0, p1, …; every tenth has two rows."""
+    people = [i for i in range(n) for _ in range(1 + (i % 10 == 0))]
+    return {
+        "id": [f"p{i}" for i in people],
+        "age": [i % 100 for i in people],
+        "income": [None if i % 7 == 0 else i * 10**6 for i in people],
+        "city": [CITY.values[i % 3] for i in people],
+        "sick": [i % 4 == 0 for i in people],
+        "note": [f"note of {i}, number {k}" for k, i in enumerate(people)],
+        "unused": [4_000_000_000 + i for i in people],
+    }
+
+
+def made(path, data, seed="noise"):
+    """A store whose noise is recorded: the same seed draws the same noise."""
+    table = PEOPLE.table(data)
+    releases = {name: m.release(Arrays(table), seeded(f"{seed} {name}")) for name, m in mechanisms().items()}
+    facts = {"epsilon": 4.0, "delta": 0.0, "spent": 3.0, "left": 1.0}
+    return SqliteStore.create(str(path), Publishing(PEOPLE, mechanisms(), releases, table, facts))
+
+
+def only(data, keep):
+    chosen = [i for i, person in enumerate(data["id"]) if keep(person)]
+    return {name: [values[i] for i in chosen] for name, values in data.items()}
+
+
+@pytest.fixture(params=["memory", "file"])
+def store(request, tmp_path):
+    opened = made(MEMORY if request.param == "memory" else tmp_path / "people.db", rows())
+    yield opened
+    opened.close()
+
+
+LEAVERS = [f"p{i}" for i in range(0, N, 3)]
+
+
+@pytest.mark.parametrize("batch", [1, 7, 1000])
+def test_after_deletions_the_state_is_that_of_a_store_without_the_leavers(store, batch):
+    """Cell by cell, with the same coins; a grown tree keeps its shape and is compared below."""
+    for start in range(0, len(LEAVERS), batch):
+        store.delete(LEAVERS[start : start + batch])
+    without = made(MEMORY, only(rows(), lambda person: person not in LEAVERS))
+    for name in ("people", "age", "ages", "table", "both"):
+        assert np.array_equal(store.release(name)[0].value, without.release(name)[0].value), name
+    assert store.release("notes")[0] == without.release("notes")[0]
+    assert store.check() == []
+
+
+def test_a_grown_tree_keeps_its_shape_and_its_noise(store):
+    before, _ = store.release("incomes")
+    store.delete(LEAVERS)
+    after, _ = store.release("incomes")
+    mechanism = mechanisms()["incomes"]
+    gone = PEOPLE.table(only(rows(), lambda person: person in LEAVERS))
+    assert after == mechanism.forget(before, mechanism.contribution(gone))
+
+
+def test_a_replay_and_a_stranger_are_answered_alike_and_change_nothing(store):
+    store.delete(["p1"])
+    before = store.release("table")
+    assert store.delete(["p1"]) == store.delete(["nobody"])
+    assert store.release("table")[1] == before[1]
+    assert store.delete(["p2", "p2", "p1"]).deleted == 1
+
+
+def test_a_store_is_opened_again_as_it_was(tmp_path):
+    path = tmp_path / "people.db"
+    first = made(path, rows())
+    first.delete(["p5"])
+    state = {name: first.release(name) for name in mechanisms()}
+    first.close()
+    again = SqliteStore.open(str(path))
+    assert {name: again.release(name) for name in mechanisms()} == state
+    assert again.mechanisms == mechanisms()
+    assert again.schema == PEOPLE
+    assert again.check() == []
+
+
+def holders(folder: Path, *needles: bytes):
+    """Which files of a folder hold some of these bytes."""
+    files = [f for f in folder.iterdir() if f.is_file()]
+    return [(f.name, needle) for f in files for needle in needles if needle in f.read_bytes()]
+
+
+def test_no_file_holds_what_was_deleted(tmp_path):
+    """Planted values and ids; then most people leave, in an order that would make a B-tree move its rows."""
+    data = rows(2000)
+    data["note"][777] = "a most unmistakable note"
+    data["id"][777] = "an-unmistakable-id"
+    data["income"][777] = 0xABCDEF1234
+    store = made(tmp_path / "people.db", data)
+    needles = (b"a most unmistakable note", (0xABCDEF1234).to_bytes(8, "little"))
+    assert {n for _, n in holders(tmp_path, *needles)} == set(needles), "they must be there to be missed"
+    assert holders(tmp_path, b"an-unmistakable-id") == [], "an id is never written at all"
+    leavers = [p for p in dict.fromkeys(data["id"]) if hash(p) % 5]
+    for start in range(0, len(leavers), 97):
+        store.delete(leavers[start : start + 97])
+    store.delete(["an-unmistakable-id"])
+    assert store.erase()
+    assert holders(tmp_path, *needles, b"an-unmistakable-id") == []
+    store.close()
+    assert holders(tmp_path, *needles, b"an-unmistakable-id") == []
+
+
+def test_columns_that_nothing_published_needs_are_not_kept(tmp_path):
+    made(tmp_path / "people.db", rows()).close()
+    assert holders(tmp_path, (4_000_000_017).to_bytes(4, "little")) == []
+
+
+def test_without_the_key_nothing_tells_what_the_leaver_had(tmp_path):
+    """Two data sets that differ in one person; after she left, every byte but the keyed ones is the same."""
+    dumps = []
+    for age in (3, 97):
+        data = rows()
+        data["age"][11] = age
+        store = made(tmp_path / f"{age}.db", data)
+        store.delete([data["id"][11]])
+        db = sqlite3.connect(tmp_path / f"{age}.db")
+        cells = db.execute("SELECT chunk, data FROM cells ORDER BY chunk").fetchall()
+        dumps.append((cells, db.execute("SELECT post, data FROM posts").fetchall()))
+        db.close()
+        store.close()
+    assert dumps[0] == dumps[1]
+
+
+def test_check_notices_a_cell_that_was_altered_and_a_record_that_was_lost(tmp_path):
+    path = tmp_path / "people.db"
+    made(path, rows()).close()
+    for damage in (
+        "UPDATE cells SET data = zeroblob(length(data)) WHERE chunk = 0",
+        "UPDATE buckets SET data = zeroblob(length(data)) WHERE bucket = 0",
+        "UPDATE posts SET data = zeroblob(length(data)) WHERE post = 1",
+    ):
+        copy = tmp_path / "copy.db"
+        copy.write_bytes(path.read_bytes())
+        Path(f"{copy}.key").write_bytes(Path(f"{path}.key").read_bytes())
+        with sqlite3.connect(copy) as db:
+            db.execute(damage)
+        db.close()
+        store = SqliteStore.open(str(copy))
+        assert store.check() != []
+        store.close()
+
+
+def test_a_reader_holds_up_erasure_and_the_next_one_finishes_it(tmp_path):
+    path = tmp_path / "people.db"
+    store = made(path, rows())
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM cells").fetchall()
+    store._db.execute("PRAGMA busy_timeout = 50")
+    assert store.delete(["p3"]).deleted == 1
+    assert not store.erase()
+    assert store.erasure_pending
+    reader.close()
+    store.close()
+    again = SqliteStore.open(str(path))
+    assert not again.erasure_pending
+    again.close()
+
+
+def test_missing_wrong_and_broken_keys(tmp_path):
+    path = tmp_path / "people.db"
+    made(path, rows()).close()
+    key = Path(f"{path}.key")
+    assert key.stat().st_mode & 0o777 == 0o600
+    whole = key.read_text()
+    for text, message in (
+        (None, "missing"),
+        ("00" * 32, "not the key of this store"),
+        ("zz", "not a key file"),
+    ):
+        key.unlink(missing_ok=True)
+        if text is not None:
+            key.write_text(text)
+        with pytest.raises(StoreError, match=message):
+            SqliteStore.open(str(path))
+    key.write_text(whole)
+    assert SqliteStore.open(str(path)).check() == []
+
+
+def test_what_is_not_a_store_or_of_a_newer_one(tmp_path):
+    path = tmp_path / "people.db"
+    with pytest.raises(StoreError, match="there is no store"):
+        SqliteStore.open(str(path))
+    made(path, rows()).close()
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE meta SET value = '99' WHERE key = 'format'")
+    db.close()
+    with pytest.raises(BadFile, match="has format 99"):
+        SqliteStore.open(str(path))
+    path.write_bytes(b"no database at all" * 100)
+    with pytest.raises(StoreError, match="is not a store"):
+        SqliteStore.open(str(path))
+
+
+def test_a_second_store_in_the_same_place_is_refused_and_an_unfinished_one_is_replaced(tmp_path):
+    path = tmp_path / "people.db"
+    Path(f"{path}.unfinished").write_text("a publication that was killed")
+    Path(f"{path}.key").write_text("its key")
+    made(path, rows()).close()
+    assert not Path(f"{path}.unfinished").exists()
+    with pytest.raises(AlreadyThere, match="a store at"):
+        made(path, rows())
+
+
+@pytest.mark.parametrize("thing", [PEOPLE, *mechanisms().values()], ids=lambda thing: type(thing).__name__)
+def test_what_is_described_is_built_again(thing):
+    assert build(json.loads(json.dumps(describe(thing)))) == thing
+
+
+def test_two_boards_of_one_column_are_refused():
+    from undeleted.errors import BadQuestion
+
+    curator = Curator(Schema([NOTE], id="id"), Budget(1.0))
+    with pytest.raises(BadQuestion, match="same column"):
+        curator.publish(
+            {"id": ["a"], "note": ["x"]}, {"one": BulletinBoard(NOTE), "two": BulletinBoard(NOTE)}
+        )

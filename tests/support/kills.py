@@ -1,0 +1,207 @@
+"""Kill processes that publish and delete, from outside, and see what they left.
+
+    python -m support.kills --kills 200        from the folder tests; says what was seen, exits 1 if it is bad
+
+A child says on its output what it has acknowledged, and, where it is told to, that it stands at a named step
+and waits; the parent sends SIGKILL at a random time or at that step.  Afterwards the store must open, be
+whole, and be without everybody whose deletion was acknowledged, and nobody may have been subtracted twice.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from undeleted.curator import Curator
+from undeleted.mechanisms import NoisyCount, NoisyHistogram, RangeCounts
+from undeleted.privacy import Budget
+from undeleted.schema import Number, Schema
+from undeleted.stores import sqlite
+from undeleted.stores.sqlite import SqliteStore
+
+AGE = Number("age", min=0, max=99)
+PEOPLE = Schema([AGE], id="id")
+DELETE_STEPS = ("taken", "subtracted", "committed", "erased")
+PUBLISH_STEPS = ("key", "filled", "moved")
+INSIDE = ("taken", "subtracted")  # steps that stand in the middle of a transaction
+
+
+def publications():
+    return {
+        "people": NoisyCount(Budget(1.0)),
+        "ages": RangeCounts(AGE, Budget(1.0)),
+        "table": NoisyHistogram((AGE,), Budget(1.0)),
+    }
+
+
+def rows(n):
+    return {"id": [f"p{i}" for i in range(n)], "age": [i % 100 for i in range(n)]}
+
+
+def publish(path, n):
+    with Curator(PEOPLE, Budget(3.0), path) as curator:
+        curator.publish(rows(n), publications())
+
+
+# -- the child
+
+
+def _stand(at, wanted):
+    if at == wanted:
+        print(f"at {at}", flush=True)
+        time.sleep(30)
+
+
+def _stop_after(owner, name, step, wanted):
+    whole = getattr(owner, name)
+
+    def stopping(*arguments, **more):
+        result = whole(*arguments, **more)
+        _stand(step, wanted)
+        return result
+
+    setattr(owner, name, stopping)
+
+
+def child(job, path, step, names):
+    """Delete one by one and acknowledge each, or publish; wait at the step, if one is named."""
+    if job == "publish":
+        _stop_after(sqlite, "_write_key", "key", step)
+        _stop_after(sqlite, "_fill", "filled", step)
+        _stop_after(os, "replace", "moved", step)
+        publish(path, 500)
+        print("ack", flush=True)
+        return
+    _stop_after(SqliteStore, "_take", "taken", step)
+    _stop_after(SqliteStore, "_subtract", "subtracted", step)
+    _stop_after(SqliteStore, "delete", "committed", step)
+    with Curator.open(path) as curator:
+        _stop_after(SqliteStore, "erase", "erased", step)
+        print("open", flush=True)
+        for name in names:
+            curator.delete(name)
+            print(f"ack {name}", flush=True)
+
+
+# -- the parent
+
+
+def start(job, path, step="", names=()):
+    here = str(Path(__file__).parents[1])
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, "-m", "support.kills", "--child", job, str(path), step, *names]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def kill_at(process, step):
+    """Read until the child stands at the step, kill it there, and return what it acknowledged before."""
+    said = []
+    for line in process.stdout:
+        said.append(line.strip())
+        if said[-1] == f"at {step}":
+            break
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    return [line[4:] for line in said if line.startswith("ack ")], f"at {step}" in said
+
+
+def kill_after(process, seconds):
+    """Let it run so long after it opened its store, and kill it; return what it acknowledged."""
+    said = [process.stdout.readline().strip()]
+    time.sleep(seconds)
+    process.send_signal(signal.SIGKILL)
+    said += [line.strip() for line in process.stdout]
+    process.wait()
+    process.stdout.close()
+    return [line[4:] for line in said if line.startswith("ack ")]
+
+
+def run(folder, kills, seed=7):
+    """Kill so many processes; the facts of it."""
+    rng = random.Random(seed)
+    facts = {
+        "kills": 0,
+        "inside_a_transaction": 0,
+        "publications_killed": 0,
+        "acknowledged": 0,
+        "problems": [],
+    }
+    path, n = Path(folder) / "people.db", 4000
+    publish(path, n)
+    left = [f"p{i}" for i in range(n)]
+    while facts["kills"] < kills:
+        names, count = left[:40], facts["kills"]
+        if count % 3 == 2 and count // 3 % 8 == 0:
+            _kill_a_publication(Path(folder), rng.choice(PUBLISH_STEPS), facts)
+            continue
+        if count % 2:
+            step = rng.choice(DELETE_STEPS)
+            done, reached = kill_at(start("delete", path, step, names), step)
+            facts["inside_a_transaction"] += reached and step in INSIDE
+        else:
+            done = kill_after(start("delete", path, "", names), rng.uniform(0, 0.02))
+        facts["kills"] += 1
+        facts["acknowledged"] += len(done)
+        left = _look(path, left, done, facts)
+    return facts
+
+
+def _look(path, left, done, facts):
+    """Open the store after a kill; who is left by it."""
+    with Curator.open(path) as curator:
+        facts["problems"] += curator.check()
+        state = curator.show("table").release.value.sum()
+        again = curator.delete(done)
+        if again.deleted or curator.show("table").release.value.sum() != state:
+            facts["problems"].append("somebody whose deletion was acknowledged was still there")
+        window = left[:40]
+        gone = [name for name in window if name in done]
+        if done != window[: len(done)]:
+            facts["problems"].append("acknowledged out of order")
+        # the one that was under way may be gone or not: deleting it settles that, once
+        under_way = window[len(done) : len(done) + 1]
+        curator.delete(under_way)
+        facts["problems"] += curator.check()
+    settled = set(gone) | set(under_way)
+    return [name for name in left if name not in settled]
+
+
+def _kill_a_publication(folder, step, facts):
+    """A publication that is killed leaves no store or a whole one, and is not in the way of the next."""
+    path = folder / f"new{facts['kills']}.db"
+    _, reached = kill_at(start("publish", path, step), step)
+    facts["kills"] += 1
+    facts["publications_killed"] += reached
+    if path.exists():
+        with Curator.open(path) as curator:
+            facts["problems"] += curator.check()
+    else:
+        publish(path, 500)
+        with Curator.open(path) as curator:
+            facts["problems"] += curator.check()
+
+
+def main():
+    if sys.argv[1:2] == ["--child"]:
+        job, path, step, *names = sys.argv[2:]
+        child(job, path, step, names)
+        return 0
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=7)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        facts = run(folder, options.kills, options.seed)
+    print(json.dumps(facts, indent=2))
+    return int(bool(facts["problems"]) or not facts["inside_a_transaction"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

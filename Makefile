@@ -4,9 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 CORES  ?= 2
-BENCHMARKS := sum_error median_rank_error grown_release fwht kmeans_line batch_queries_curve exact_verifier survey
+BENCHMARKS := sum_error median_rank_error grown_release fwht kmeans_line batch_queries_curve exact_verifier survey delete adult
 
-.PHONY: demo test test-all lint mutants bench build clean help
+.PHONY: demo test test-all lint mutants faults bench build clean help
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -37,6 +37,9 @@ lint: $(VENV)/.dev  ## style, types, layers
 
 mutants: $(VENV)/.dev  ## break the source in named ways; the named test must notice
 	$(BIN)/python tests/mutants/run.py
+
+faults: $(VENV)/.dev  ## kill two hundred processes that publish and delete, and see what they left
+	cd tests && ../$(BIN)/python -m support.kills --kills 200
 
 bench: $(VENV)/.dev  ## every benchmark; fails when a stated ratio is missed
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py || exit 1; done

@@ -31,7 +31,7 @@ from undeleted.mechanisms.bulletin_board import BulletinBoard
 from undeleted.privacy import Budget, Ledger
 from undeleted.schema import Schema, Table, as_text
 from undeleted.spec import Spec
-from undeleted.stores.sqlite import MEMORY, Publishing, SqliteStore
+from undeleted.stores.sqlite import MEMORY, Fold, Publishing, SqliteStore
 
 BATCH = 10_000  # people deleted in one transaction, of a longer list
 
@@ -61,6 +61,7 @@ class Deletion:
     unknown: int  # ids that are not there, or not any more: the two cannot be told apart
     version: int
     erased: bool
+    held: int = 0  # people whose deletion is held back, to be folded in with others
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class Status:
     spent: float
     left: float
     erasure_pending: bool
+    held: int
 
 
 class Curator:
@@ -87,7 +89,7 @@ class Curator:
     >>> curator.publish({"id": ["a", "b"], "age": [41, 17]}, {"people": NoisyCount(Budget(0.5))})
     >>> before = curator.show("people").release.value
     >>> curator.delete("b", "nobody")
-    Deletion(deleted=1, unknown=1, version=2, erased=True)
+    Deletion(deleted=1, unknown=1, version=2, erased=True, held=0)
     >>> curator.show("people").release.value - before, curator.left
     (array([-1]), 0.5...)
     """
@@ -202,21 +204,26 @@ class Curator:
             ),
         )
 
-    def delete(self, *ids: object, progress: Callable[[int], None] | None = None) -> Deletion:
+    def delete(
+        self, *ids: object, fold: Fold | None = None, progress: Callable[[int], None] | None = None
+    ) -> Deletion:
         """Forget these people and all of their rows; ids that are not there are counted and change nothing.
 
-        A long list is deleted some thousands at a time; each part is durable before the next begins.
+        A long list is deleted some thousands at a time; each part is durable before the next begins.  With
+        `fold` records go at once, and the publications follow when enough people have left together, which
+        hides each of them among the others.
         """
         store = self.store
         people = iter(_listed_ids(ids))
-        deleted = unknown = 0
+        deleted = unknown = held = 0
         version = store.version
         while part := list(islice(people, BATCH)):
-            done = store.delete(part)
-            deleted, unknown, version = deleted + done.deleted, unknown + done.unknown, done.version
+            done = store.delete(part, fold)
+            deleted, unknown = deleted + done.deleted, unknown + done.unknown
+            version, held = done.version, done.held
             if progress is not None:
                 progress(len(part))
-        return Deletion(deleted, unknown, version, store.erase())
+        return Deletion(deleted, unknown, version, store.erase(), held)
 
     def show(self, name: str) -> Publication:
         """A publication as it stands; a copy, which later deletions leave alone."""
@@ -237,6 +244,7 @@ class Curator:
             facts["spent"],
             facts["left"],
             store.erasure_pending,
+            store.held,
         )
 
     def check(self) -> list[str]:

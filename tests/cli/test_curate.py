@@ -96,7 +96,7 @@ def test_the_whole_life_of_a_store(here, capsys):
     assert {"name", "version", "estimate", "low", "high", "confidence"} <= before.keys()
     assert before["low"] <= before["estimate"] <= before["high"]
     done = as_json(capsys, "delete", "p1", "p2", "nobody")
-    assert done == {"deleted": 2, "unknown": 1, "version": 2, "erased": True}
+    assert done == {"deleted": 2, "unknown": 1, "version": 2, "erased": True, "held": 0}
     after = as_json(capsys, "show", "people")
     assert after["estimate"] == before["estimate"] - 2
     assert after["version"] == 2
@@ -131,9 +131,25 @@ def test_deleting_from_a_file_and_a_pipe(here, capsys):
     assert as_json(capsys, "delete", "--from", "ids.txt")["deleted"] == 2
     command = [sys.executable, "-m", "undeleted", "delete", "--stdin", "--json"]
     piped = subprocess.run(command, input="p3\np5\n", capture_output=True, text=True, cwd=here)
-    assert json.loads(piped.stdout) == {"deleted": 1, "unknown": 1, "version": 3, "erased": True}
+    assert json.loads(piped.stdout) == {"deleted": 1, "unknown": 1, "version": 3, "erased": True, "held": 0}
     assert run(["delete", "p6"]) == 0
     assert "v3 → v4" in capsys.readouterr().out
+
+
+def test_deletions_that_are_folded_in_together(here, capsys):
+    run(["publish", "spec.toml"])
+    capsys.readouterr()
+    before = as_json(capsys, "show", "people")["estimate"]
+    first = as_json(capsys, "delete", "p1", "--fold", "3")
+    assert (first["deleted"], first["version"], first["held"]) == (1, 1, 1)
+    assert as_json(capsys, "show", "people")["estimate"] == before
+    assert as_json(capsys, "delete", "p1", "--fold", "3")["unknown"] == 1, "the record went at once"
+    assert run(["delete", "p2", "--fold", "3"]) == 0
+    assert "held back" in capsys.readouterr().out
+    last = as_json(capsys, "delete", "p3", "--fold", "3")
+    assert (last["version"], last["held"]) == (2, 0)
+    assert as_json(capsys, "show", "people")["estimate"] == before - 3
+    assert as_json(capsys, "check")["whole"]
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "json", "jsonl", "db"])
@@ -218,6 +234,8 @@ def test_misuse_of_a_store(here, capsys):
     for arguments, message in (
         (["delete"], "must be said in one way"),
         (["delete", "p1", "--stdin"], "must be said in one way"),
+        (["delete", "p1", "--fold", "1"], "holds nobody back"),
+        (["delete", "p1", "--fold", "9", "--fold-after", "soon"], "is not a time"),
         (["delete", "--from", "none.txt"], "none.txt"),
         (["show", "nothing"], "no 'nothing' among the publications"),
         (["show", "people", "--quantile", "0.5"], "a question for a publication of kind quantiles"),

@@ -1,9 +1,12 @@
 """Processes that are killed, race, run out of disk or may not write: nothing is lost or doubled."""
 
+import os
+import shutil
 import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -14,6 +17,7 @@ from support import kills
 from undeleted.curator import Curator
 from undeleted.errors import StoreError
 from undeleted.stores import sqlite
+from undeleted.stores.sqlite import Fold
 
 
 def test_killed_processes_lose_nothing_and_subtract_nothing_twice(tmp_path):
@@ -40,6 +44,7 @@ def test_a_deletion_that_is_killed_happened_or_did_not(tmp_path, step):
         assert gone == (0 if step in kills.INSIDE else 1)
         assert curator.delete("p1").deleted == 1 - gone
         assert curator.show("table").release.value.sum() == before - 1
+        assert curator.check() == []
 
 
 def test_two_processes_that_delete_the_same_people_end_with_the_right_total(tmp_path):
@@ -122,6 +127,36 @@ def test_a_deletion_is_synced_before_it_is_acknowledged(tmp_path):
     store.close()
 
 
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_a_trace_shows_the_sync_before_the_acknowledgement(tmp_path):
+    path = tmp_path / "people.db"
+    kills.publish(path, 50)
+    trace = tmp_path / "trace"
+    here = str(Path(kills.__file__).parents[1])
+    command = [
+        "strace",
+        "-f",
+        "-o",
+        str(trace),
+        "-e",
+        "trace=fsync,fdatasync,write",
+        sys.executable,
+        "-m",
+        "support.kills",
+    ]
+    done = subprocess.run(
+        [*command, "--child", "delete", str(path), "", "p1"],
+        env=os.environ | {"PYTHONPATH": here},
+        capture_output=True,
+    )
+    if done.returncode:
+        pytest.skip("this machine does not let a process be traced")
+    calls = trace.read_text().splitlines()
+    [opened] = [i for i, call in enumerate(calls) if '"open' in call]
+    [acknowledged] = [i for i, call in enumerate(calls) if '"ack p1' in call]
+    assert any("sync(" in call for call in calls[opened:acknowledged])
+
+
 class Lifecycle(RuleBasedStateMachine):
     """Publish, delete in batches, look, close and open again, against a set of names."""
 
@@ -141,7 +176,7 @@ class Lifecycle(RuleBasedStateMachine):
         self.noise = first.copy()
         for age in self.left.values():
             self.noise[age] -= 1
-        self.version = 1
+        self.version, self.held, self.enough = 1, [], 0
 
     @rule(numbers=st.lists(st.integers(0, 70), max_size=12))
     def delete(self, numbers):
@@ -151,10 +186,28 @@ class Lifecycle(RuleBasedStateMachine):
         assert done.deleted == len(there)
         assert done.unknown == len(names) - len(there)
         self.version += bool(there)
+        self._fold_if_due()
         assert done.version == self.version
         assert done.erased
         for name in there:
             del self.left[name]
+
+    @rule(numbers=st.lists(st.integers(0, 70), min_size=1, max_size=4), enough=st.integers(2, 6))
+    def delete_and_fold(self, numbers, enough):
+        names = [f"p{i}" for i in numbers]
+        there = [name for name in dict.fromkeys(names) if name in self.left]
+        done = self.curator.delete(names, fold=Fold(enough, 3600.0))
+        assert done.deleted == len(there)
+        for name in there:
+            self.held.append(self.left.pop(name))
+        self.enough = enough if there else self.enough
+        self._fold_if_due()
+        assert done.held == len(self.held)
+
+    def _fold_if_due(self):
+        if self.held and len(self.held) >= self.enough:
+            self.held = []
+            self.version += 1
 
     @rule()
     def close_and_open(self):
@@ -170,21 +223,21 @@ class Lifecycle(RuleBasedStateMachine):
     @rule(names=st.lists(st.integers(0, 70), min_size=1, max_size=5))
     def a_deletion_that_fails_in_the_middle(self, names):
         store = self.curator.store
-        whole = store._subtract
-        store._subtract = lambda rows: (whole(rows), 1 / 0)
+        whole = store._moved
+        store._moved = lambda rows: (whole(rows), 1 / 0)
         try:
             store.delete([f"p{i}" for i in names])
         except ZeroDivisionError:
             pass
         finally:
-            del store._subtract
+            del store._moved
 
     @invariant()
     def the_state_is_the_model(self):
         if not hasattr(self, "curator"):
             return
         expected = self.noise.copy()
-        for age in self.left.values():
+        for age in [*self.left.values(), *self.held]:
             expected[age] += 1
         shown = self.curator.show("table")
         assert (shown.release.value == expected).all()

@@ -22,8 +22,9 @@ from undeleted.mechanisms import (
 )
 from undeleted.privacy import Budget
 from undeleted.schema import Boolean, Category, Number, Schema, Text
+from undeleted.stores import sqlite
 from undeleted.stores._described import build, describe
-from undeleted.stores.sqlite import MEMORY, Publishing, SqliteStore
+from undeleted.stores.sqlite import MEMORY, Fold, Publishing, SqliteStore
 
 AGE = Number("age", min=0, max=120)
 INCOME = Number("income", min=0, max=2**40, missing="drop")
@@ -112,6 +113,46 @@ def test_a_replay_and_a_stranger_are_answered_alike_and_change_nothing(store):
     assert store.delete(["p1"]) == store.delete(["nobody"])
     assert store.release("table")[1] == before[1]
     assert store.delete(["p2", "p2", "p1"]).deleted == 1
+
+
+def test_what_is_held_back_is_folded_in_when_enough_have_left_or_it_is_time(store, monkeypatch):
+    before = {name: store.release(name)[0] for name in ("people", "table", "incomes")}
+    assert store.delete(["p1", "p2"], Fold(people=4, after=3600)).held == 2
+    assert {name: store.release(name)[0] for name in before} == before
+    assert store.check() == []
+    store.fold()
+    assert store.held == 2, "it is not time yet"
+    assert store.delete(["p3", "p4"], Fold(people=4, after=3600)).held == 0
+    without = made(MEMORY, only(rows(), lambda person: person not in ("p1", "p2", "p3", "p4")))
+    assert np.array_equal(store.release("table")[0].value, without.release("table")[0].value)
+    assert store.check() == []
+    store.delete(["p5"], Fold(people=100, after=3600))
+    store.delete(["p6"])
+    assert store.held == 1, "a deletion that is not to be held back leaves the others alone"
+    monkeypatch.setattr(sqlite.time, "time", lambda: 2**40)
+    store.fold()
+    assert store.held == 0
+    assert store.check() == []
+
+
+def test_what_is_held_back_tells_nothing_without_the_key(tmp_path):
+    """One leaver alone in the sum: it is masked, afresh at every write, and zeros again once it is folded."""
+    store = made(tmp_path / "people.db", rows())
+    store.delete(["p3"], Fold(people=100, after=3600))
+    reader = sqlite3.connect(tmp_path / "people.db")
+    first = dict(reader.execute("SELECT chunk, data FROM held"))
+    store.delete(["p4"], Fold(people=100, after=3600))
+    second = dict(reader.execute("SELECT chunk, data FROM held"))
+    written = [chunk for chunk in first if any(first[chunk])]
+    assert written
+    for chunk in written:
+        numbers = np.frombuffer(first[chunk][16:], dtype="<i8")
+        assert (np.abs(numbers) > 2**32).mean() > 0.99, "masked numbers look like any others"
+        assert first[chunk] != second[chunk]
+    store.delete(["p5"], Fold(people=3, after=3600))
+    assert not any(any(data) for (data,) in reader.execute("SELECT data FROM held"))
+    reader.close()
+    store.close()
 
 
 def test_a_store_is_opened_again_as_it_was(tmp_path):

@@ -116,6 +116,13 @@ def delete(
     ids: Annotated[list[str] | None, typer.Argument(help="Whom to delete.")] = None,
     source: Annotated[Path | None, typer.Option("--from", help="A file with an id a line.")] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="Read ids from standard input, one a line.")] = False,
+    fold: Annotated[
+        int | None,
+        typer.Option(help="Hold deletions back until so many people have left, to hide each among them."),
+    ] = None,
+    fold_after: Annotated[
+        str, typer.Option(help="At the latest this long after the first of them: 90s, 30m, 24h, 7d.")
+    ] = "24h",
     store: Store = None,
     json: AsJson = False,
 ) -> None:
@@ -127,18 +134,28 @@ def delete(
     with Curator.open(store_at(store)) as curator:
         before = curator.status().version
         with _ids(ids, source) as people, _bar() as progress:
-            done = curator.delete(people, progress=progress)
+            done = curator.delete(people, fold=_fold(fold, fold_after), progress=progress)
         left = curator.left
         pending = not done.erased
     if json:
         print_json(
-            {"deleted": done.deleted, "unknown": done.unknown, "version": done.version, "erased": done.erased}
+            {
+                "deleted": done.deleted,
+                "unknown": done.unknown,
+                "version": done.version,
+                "erased": done.erased,
+                "held": done.held,
+            }
         )
         return
     facts: dict[str, Any] = {"deleted": f"{done.deleted:,} {'person' if done.deleted == 1 else 'people'}"}
     if done.unknown:
         facts["unknown"] = (
             f"{done.unknown:,} {'id is' if done.unknown == 1 else 'ids are'} not there, or not any more"
+        )
+    if done.held:
+        facts["held back"] = (
+            f"{done.held:,} with those before; the publications follow when they are folded in"
         )
     facts["version"] = (
         f"v{before} → v{done.version}" if done.version != before else f"v{done.version}, unchanged"
@@ -148,6 +165,21 @@ def delete(
     )
     facts["spent"] = f"ε 0   ({left:.4g} left)"
     print_facts(facts)
+
+
+def _fold(people: int | None, after: str) -> Any:
+    """--fold 100 --fold-after 24h as a rule; none if it is not asked for."""
+    from undeleted.stores.sqlite import Fold
+
+    units = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+    number, unit = after[:-1], after[-1:]
+    if unit not in units or not number.isdigit():
+        raise BadQuestion(f"{after!r} is not a time.", "Say such as 90s, 30m, 24h or 7d.")
+    if people is None:
+        return None
+    if people < 2:
+        raise BadQuestion(f"--fold {people} holds nobody back.", "Fold at least 2 people together.")
+    return Fold(people, int(number) * units[unit])
 
 
 def status(store: Store = None, json: AsJson = False) -> None:
@@ -167,6 +199,7 @@ def status(store: Store = None, json: AsJson = False) -> None:
         "spent": found.spent,
         "left": found.left,
         "erasure_pending": found.erasure_pending,
+        "held": found.held,
     }
     if json:
         print_json(facts)
@@ -177,6 +210,7 @@ def status(store: Store = None, json: AsJson = False) -> None:
         "budget": _budget(found),
         "error": "as at publication: deletions add no noise",
         "erasure": "pending" if found.erasure_pending else "nothing waits to be erased",
+        "folding": f"{found.held:,} deletions are held back" if found.held else "no deletion is held back",
     }
     print_facts(shown | {f"· {name}": kind for name, kind in kinds.items()})
 

@@ -1,10 +1,11 @@
-"""`undeleted demo`: the story of the project in three scenes, on people that we generate."""
+"""`undeleted demo`: the story of the project in four scenes, on people that we generate."""
 
 from typing import Annotated, Any
 
 import typer
 
-from undeleted.cli.output import AsJson, print_json
+from undeleted.cli.daily_use import MANY, daily_use
+from undeleted.cli.output import AsJson, print_json, working
 
 PEOPLE, OWN = 1001, 64
 
@@ -19,10 +20,19 @@ def demo(
     retrained = median_walk.run(n=PEOPLE, controlled=OWN, seed=seed)
     released = median_walk.run(n=PEOPLE, controlled=OWN, seed=seed, against="noisy-histogram")
     beside = real_beside_simulated(seed)
+    with working("a hundred thousand people"):
+        said = daily_use(seed)
     if json:
-        print_json({"retrained": retrained, "release_once": released, "simulated": beside})
-    else:
-        tell(retrained, released, beside)
+        commands = [{"command": command, "said": text} for command, text in said]
+        print_json(
+            {"retrained": retrained, "release_once": released, "simulated": beside, "daily_use": commands}
+        )
+        return
+    tell(retrained, released, beside)
+    print(f"4  In daily use. {MANY:,} people in a file; the noise is drawn once, securely.")
+    for command, text in said:
+        print(f"\n   $ {command}")
+        print("".join(f"   {line}\n" for line in text.splitlines()), end="")
 
 
 def real_beside_simulated(seed: int) -> dict[str, Any]:

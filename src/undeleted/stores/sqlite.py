@@ -5,6 +5,7 @@
     cells      every publication's cells in chunks of one page: a deletion writes the chunks of its own cells
     buckets    packed records by the hash of their tag, a page a bucket
     posts      the bulletin boards' posts
+    held       deletions that are held back, summed and masked
 
 Rows are only ever overwritten with as many bytes, so SQLite never moves a live record and no stale copy stays
 behind; the write-ahead log is truncated by `erase`.  The key lies in a file of its own beside the store.
@@ -16,12 +17,13 @@ import json
 import os
 import sqlite3
 import struct
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -30,17 +32,30 @@ from undeleted.errors import AlreadyThere, BadFile, StoreError, UnknownName
 from undeleted.schema import Schema, Table
 from undeleted.stores._cells import Keeper, to_cells
 from undeleted.stores._described import build, describe
+from undeleted.stores._held import NONCE, masked, unmasked
 from undeleted.stores._records import Records, tag_of
 
 FORMAT = 1
 CHUNK = 480  # cells of a chunk: with its header it fits a page of 4096 bytes
-FULL = 2600  # bytes of a bucket on average, of the 4000 or so that a page holds
+FULL = 3000  # bytes of a bucket on average, of the 4000 or so that a page holds
 FEW = 64  # rows up to which a deletion is worked out in plain numbers instead of arrays
 POST = 64  # posts are padded to a multiple of so many bytes
 MEMORY = ":memory:"
+Moved: TypeAlias = dict[int, dict[int, int]]  # by chunk: cells, and by how much they fall
+_PRAGMAS = (
+    "secure_delete = ON",
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "temp_store = MEMORY",
+    "cache_size = -65536",  # a batch of thousands of deletions stays in memory until it commits
+)
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE state (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL);
+CREATE TABLE state (
+    one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL,
+    held INTEGER NOT NULL, due REAL NOT NULL, enough INTEGER NOT NULL
+);
+CREATE TABLE held (chunk INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE shapes (publication INTEGER PRIMARY KEY, shape BLOB NOT NULL);
 CREATE TABLE cells (chunk INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE buckets (bucket INTEGER PRIMARY KEY, data BLOB NOT NULL);
@@ -55,6 +70,15 @@ class Deleted:
     deleted: int
     unknown: int
     version: int
+    held: int = 0  # people whose deletion is held back, to be folded in with others
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Hold deletions back until so many people have left, or the first of them so many seconds ago."""
+
+    people: int
+    after: float
 
 
 @dataclass(frozen=True)
@@ -139,6 +163,7 @@ class SqliteStore:
                 f"{path}.key is not the key of this store.", "Restore the key file that was made with it."
             )
         store = cls(path, connection, key)
+        store.fold()
         store.erase()
         return store
 
@@ -153,6 +178,12 @@ class SqliteStore:
         [(version,)] = self._db.execute("SELECT version FROM state")
         return int(version)
 
+    @property
+    def held(self) -> int:
+        """How many people's deletions are held back."""
+        [(held,)] = self._db.execute("SELECT held FROM state")
+        return int(held)
+
     def release(self, name: str) -> tuple[Any, int]:
         """A publication's release as it stands, and its version: one consistent view."""
         if name not in self.mechanisms:
@@ -164,15 +195,30 @@ class SqliteStore:
 
     # -- deleting
 
-    def delete(self, people: Sequence[str]) -> Deleted:
-        """Forget these people in one transaction: durable when this returns, exactly once, all or nothing."""
+    def delete(self, people: Sequence[str], fold: Fold | None = None) -> Deleted:
+        """Forget these people in one transaction: durable when this returns, exactly once, all or nothing.
+
+        With `fold` their records go at once, and what they contributed is held back until enough have left.
+        """
         with self._transaction("IMMEDIATE"):
             taken, deleted = self._take(dict.fromkeys(people))
             if deleted:
-                self._subtract(taken)
-                self._db.execute("UPDATE state SET version = version + 1")
-            version = self.version
-        return Deleted(deleted, len(people) - deleted, version)
+                moved = self._moved(taken)
+                if fold is None:
+                    self._subtract(moved)
+                    self._db.execute("UPDATE state SET version = version + 1")
+                else:
+                    self._hold(moved, deleted, fold)
+            self._fold_what_is_due()
+            version, held = self._db.execute("SELECT version, held FROM state").fetchone()
+        return Deleted(deleted, len(people) - deleted, version, held)
+
+    def fold(self) -> None:
+        """Subtract what is held back, if it is time."""
+        [(held, due)] = self._db.execute("SELECT held, due FROM state")
+        if held and due <= time.time():
+            with self._transaction("IMMEDIATE"):
+                self._fold_what_is_due()
 
     def erase(self) -> bool:
         """Leave no copy in the write-ahead log; False if a reader or the disk holds it up."""
@@ -193,9 +239,9 @@ class SqliteStore:
         """Take the rows of these people out of their buckets; and how many of them were there."""
         slot, rows, there = self._records.slot, [], 0
         buckets: dict[int, bytes] = {}
-        for person in people:
-            tag = tag_of(self._key, person)
-            number = int.from_bytes(tag[:8], "little") % self._buckets
+        tags = [tag_of(self._key, person) for person in people]
+        placed = sorted((int.from_bytes(tag[:8], "little") % self._buckets, tag) for tag in tags)
+        for number, tag in placed:  # in the order of the file
             data = buckets.get(number)
             if data is None:
                 found = self._db.execute("SELECT data FROM buckets WHERE bucket = ?", (number,)).fetchone()
@@ -214,9 +260,9 @@ class SqliteStore:
         )
         return rows, there
 
-    def _subtract(self, rows: list[bytes]) -> None:
-        """Move the cells of every publication, and take the posts down."""
-        chunks: dict[int, dict[int, int]] = {}
+    def _moved(self, rows: list[bytes]) -> Moved:
+        """By how much the cells of every publication fall, chunk by chunk; posts come down here and now."""
+        chunks: Moved = {}
         if len(rows) <= FEW:
             for row in rows:
                 codes, counts = self._records.scalars(row)
@@ -231,6 +277,12 @@ class SqliteStore:
                 cells, values = keeper.moved(table)
                 for cell, value in zip(cells.tolist(), values.tolist(), strict=True):
                     chunks.setdefault(first + cell // CHUNK, {})[cell % CHUNK] = value
+        self._db.executemany(
+            "UPDATE posts SET data = zeroblob(length(data)) WHERE post = ?", ((post,) for post in posts)
+        )
+        return chunks
+
+    def _subtract(self, chunks: Moved) -> None:
         for chunk, moved in chunks.items():
             [(data,)] = self._db.execute("SELECT data FROM cells WHERE chunk = ?", (chunk,))
             after = bytearray(data)
@@ -238,9 +290,52 @@ class SqliteStore:
                 [before] = struct.unpack_from("<q", after, 8 * cell)
                 struct.pack_into("<q", after, 8 * cell, before - value)
             self._db.execute("UPDATE cells SET data = ? WHERE chunk = ?", (bytes(after), chunk))
-        self._db.executemany(
-            "UPDATE posts SET data = zeroblob(length(data)) WHERE post = ?", ((post,) for post in posts)
+
+    def _hold(self, chunks: Moved, people: int, fold: Fold) -> None:
+        """Add to what is held back; the first who is held back sets the time by which all are folded."""
+        [(rows,)] = self._db.execute("SELECT count(*) FROM held")
+        if not rows:  # all chunks at once and in order, so that SQLite never moves one
+            empty = bytes(NONCE + 8 * CHUNK)
+            self._db.executemany(
+                "INSERT INTO held VALUES (?, ?)", ((c, empty) for c in range(self._chunks[-1]))
+            )
+        for chunk, moved in chunks.items():
+            [(data,)] = self._db.execute("SELECT data FROM held WHERE chunk = ?", (chunk,))
+            cells = unmasked(self._key, chunk, data)
+            for cell, value in moved.items():
+                cells[cell] += value
+            self._db.execute(
+                "UPDATE held SET data = ? WHERE chunk = ?", (masked(self._key, chunk, cells), chunk)
+            )
+        self._db.execute(
+            "UPDATE state SET held = held + ?, due = CASE WHEN held THEN min(due, ?) ELSE ? END, enough = ?",
+            (people, time.time() + fold.after, time.time() + fold.after, fold.people),
         )
+
+    def _fold_what_is_due(self) -> None:
+        """Inside a transaction: subtract all that is held back, if enough have left or it is time."""
+        held, due, enough = self._db.execute("SELECT held, due, enough FROM state").fetchone()
+        if not held or (held < enough and due > time.time()):
+            return
+        for chunk, data in self._db.execute("SELECT chunk, data FROM held").fetchall():
+            cells = unmasked(self._key, chunk, data)
+            where = np.flatnonzero(cells)
+            if where.size:
+                self._subtract({chunk: dict(zip(where.tolist(), cells[where].tolist(), strict=True))})
+                self._db.execute("UPDATE held SET data = zeroblob(length(data)) WHERE chunk = ?", (chunk,))
+        self._db.execute("UPDATE state SET held = 0, version = version + 1")
+
+    def _held(self, number: int) -> IntArray:
+        """What is held back of one publication."""
+        total = np.zeros(self._sizes[number], dtype=np.int64)
+        chosen = (self._chunks[number], self._chunks[number + 1])
+        for chunk, data in self._db.execute(
+            "SELECT chunk, data FROM held WHERE chunk >= ? AND chunk < ?", chosen
+        ):
+            start = (chunk - chosen[0]) * CHUNK
+            part = total[start : start + CHUNK]
+            part += unmasked(self._key, chunk, data)[: part.size]
+        return total
 
     @property
     def _has_posts(self) -> bool:
@@ -259,7 +354,7 @@ class SqliteStore:
                 for total, keeper in zip(exact, self._keepers, strict=True):
                     cells, values = keeper.moved(table)
                     np.add.at(total, cells, values)
-            noise = [self._cells(i) - total for i, total in enumerate(exact)]
+            noise = [self._cells(i) - total - self._held(i) for i, total in enumerate(exact)]
             standing = [p for p, data in self._db.execute("SELECT post, data FROM posts") if any(data)]
         if not hmac.compare_digest(_digest(self._key, noise), self._digest):
             problems.append(
@@ -347,7 +442,7 @@ def _fill(db: sqlite3.Connection, publishing: Publishing, key: bytes) -> None:
         "digest": _digest(key, noise),
     }
     db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-    db.execute("INSERT INTO state VALUES (1, 1)")
+    db.execute("INSERT INTO state VALUES (1, 1, 0, 0.0, 0)")
     db.execute("COMMIT")
 
 
@@ -433,7 +528,7 @@ def _unpadded(data: bytes) -> str:
 
 def _connect(path: str) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=30.0, isolation_level=None, check_same_thread=False)
-    for pragma in ("secure_delete = ON", "journal_mode = WAL", "synchronous = FULL", "temp_store = MEMORY"):
+    for pragma in _PRAGMAS:
         connection.execute(f"PRAGMA {pragma}").fetchall()
     return connection
 

@@ -301,6 +301,15 @@ def test_what_is_described_is_built_again(thing):
     assert build(json.loads(json.dumps(describe(thing)))) == thing
 
 
+def test_a_count_alone_needs_no_column_and_still_forgets():
+    curator = Curator(Schema([AGE], id="id"), Budget(1.0))
+    curator.publish({"id": ["a", "b", "c"], "age": [1, 2, 3]}, {"people": NoisyCount(Budget(1.0))})
+    before = curator.show("people").release.value[0]
+    assert curator.delete("a", "b").deleted == 2
+    assert curator.show("people").release.value[0] == before - 2
+    assert curator.check() == []
+
+
 def test_two_boards_of_one_column_are_refused():
     from undeleted.errors import BadQuestion
 

@@ -81,7 +81,7 @@ def write_people(path: Path, seed: int) -> None:
     """A table of people that never were."""
     import numpy as np
 
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(abs(seed))
     ages = np.clip(rng.normal(44, 16, MANY), 0, 120).astype(int)
     incomes = np.clip(rng.lognormal(10.6, 0.6, MANY), 0, 200_000).astype(int) // 1000 * 1000
     cities = rng.choice(["Chicago", "Haifa", "Washington"], MANY, p=[0.5, 0.2, 0.3])

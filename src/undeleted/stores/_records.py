@@ -41,8 +41,8 @@ class Records:
 
     @cached_property
     def flags(self) -> int:
-        """Bytes for the bits that say which columns count."""
-        return (len(self.columns) + 7) // 8
+        """Bytes for the bits that say which columns count; one at least, so that a record is never nothing."""
+        return max(1, (len(self.columns) + 7) // 8)
 
     @cached_property
     def row(self) -> int:

@@ -41,7 +41,7 @@ class Records:
 
     @cached_property
     def flags(self) -> int:
-        """Bytes for the bits that say which columns count; one at least, so that a record is never nothing."""
+        """Bytes for the bits that say which columns count; at least one, so that a record is never empty."""
         return max(1, (len(self.columns) + 7) // 8)
 
     @cached_property

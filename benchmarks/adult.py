@@ -16,6 +16,7 @@ from typing import Any
 
 from bench import Bench
 from undeleted.curator import Curator
+from undeleted.engines.arrays import Arrays
 from undeleted.files import read
 from undeleted.spec import Spec
 
@@ -127,7 +128,7 @@ def main() -> None:
     table = read(source, spec.schema)
     for _ in range(bench.seeds):
         curator = Curator(spec.schema, spec.budget)
-        curator._publish(table, spec.mechanisms(), {})
+        curator._publish(Arrays(table), spec.mechanisms(), {})
         curator.delete(leavers)
         for name, estimate in asked(curator).items():
             held[name] += truth[name] in estimate

@@ -17,6 +17,7 @@ from typing import Any
 from undeleted import files
 from undeleted.coins import Coins, require_secure, secure
 from undeleted.engines.arrays import Arrays
+from undeleted.engines.scan import Scanned, scan
 from undeleted.errors import (
     AlreadyThere,
     BadBudget,
@@ -125,7 +126,8 @@ class Curator:
                 raise AlreadyThere(f"another publication in {store} (the spec has changed since)", remedy)
             return curator
         curator = cls(spec.schema, spec.budget, store)
-        curator._publish(files.read(spec.source, spec.schema), spec.mechanisms(), {"spec": spec.text})
+        mechanisms = spec.mechanisms()
+        curator._publish(_scanned(spec, mechanisms), mechanisms, {"spec": spec.text})
         return curator
 
     def __repr__(self) -> str:
@@ -166,9 +168,10 @@ class Curator:
             raise AlreadyThere("a publication of this table", remedy)
         if not isinstance(publications, Mapping) or not publications:
             raise BadQuestion("nothing is named that could be published.", 'Give {"a name": a mechanism, …}.')
-        self._publish(self.schema.table(data), publications, {})
+        self._publish(Arrays(self.schema.table(data)), publications, {})
 
-    def _publish(self, table: Table, publications: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+    def _publish(self, totals: Arrays, publications: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+        table = totals.table
         if table.rows == 0:
             raise NoRecords("a publication")
         ledger = Ledger(self.budget)
@@ -190,7 +193,7 @@ class Curator:
             Publishing(
                 self.schema,
                 publications,
-                {name: m.release(Arrays(table), self._coins) for name, m in publications.items()},
+                {name: m.release(totals, self._coins) for name, m in publications.items()},
                 table,
                 {
                     "epsilon": self.budget.epsilon,
@@ -250,6 +253,22 @@ class Curator:
     def check(self) -> list[str]:
         """Format, integrity, conservation of the noise: what is wrong, which is nothing in a whole store."""
         return self.store.check()
+
+
+def _scanned(spec: Spec, mechanisms: Mapping[str, Any]) -> Arrays:
+    """Read a spec's table once: its records, and the totals of all that is published, in one pass."""
+    wanted = list(dict.fromkeys(m.statistic for m in mechanisms.values() if hasattr(m, "statistic")))
+    parts: list[Table] = []
+
+    def kept() -> Iterator[Table]:
+        for block in files.blocks(spec.source, spec.schema):
+            yield block
+            parts.append(files.small(block))
+
+    totals = scan(kept(), wanted)
+    table = files.joined(spec.schema, parts)
+    dropped = sum(part.rows for part in parts) > table.rows  # rows beyond a person's cap were added up too
+    return Arrays(table) if dropped else Scanned(table, totals)
 
 
 def _listed_ids(ids: tuple[object, ...]) -> Iterator[str]:

@@ -27,10 +27,7 @@ SQLITE = (".db", ".sqlite", ".sqlite3")
 
 def read(source: str, schema: Schema) -> Table:
     """The whole table, on the grid."""
-    blocks = list(_tables(source, schema))
-    if not blocks:
-        return schema.table({name: [] for name in (*schema.names, schema.id) if name is not None})
-    return schema.capped(_joined(schema, blocks))
+    return joined(schema, [small(block) for block in blocks(source, schema)])
 
 
 def columns_of(source: str) -> dict[str, str]:
@@ -40,8 +37,8 @@ def columns_of(source: str) -> dict[str, str]:
     return {str(row[0]): str(row[1]) for row in described}
 
 
-def _tables(source: str, schema: Schema) -> Iterator[Table]:
-    """Blocks of rows on the grid; row numbers in errors count from the first of the file."""
+def blocks(source: str, schema: Schema) -> Iterator[Table]:
+    """Blocks of rows on the grid, not capped yet; row numbers in errors count from the first of the file."""
     wanted = [*schema.names, *([schema.id] if schema.id is not None else [])]
     present = columns_of(source)
     lacking = [name for name in wanted if name not in present]
@@ -64,7 +61,7 @@ def _tables(source: str, schema: Schema) -> Iterator[Table]:
             raise _unreadable(source, error) from None
         columns = {name: _values(batch.column(name), schema, name) for name in wanted}
         try:
-            yield _small(schema.table(columns, cap=False))
+            yield schema.table(columns, cap=False)
         except RejectedValue as error:
             remedy = error.remedy
             raise RejectedValue(error.column, error.rule, before + error.row, error.count, remedy) from None
@@ -152,23 +149,24 @@ def _unreadable(source: str, error: Exception) -> BadFile:
     )
 
 
-def _joined(schema: Schema, blocks: list[Table]) -> Table:
-    def together(parts: list[Any]) -> Any:
-        return np.concatenate(parts)
-
-    first = blocks[0]
-    ids = None if first.ids is None else [person for block in blocks for person in block.ids or ()]
-    return Table(
+def joined(schema: Schema, parts: list[Table]) -> Table:
+    """Blocks as one table, with the cap on the rows of a person."""
+    if not parts:
+        return schema.table({name: [] for name in (*schema.names, schema.id) if name is not None})
+    first = parts[0]
+    ids = None if first.ids is None else [person for part in parts for person in part.ids or ()]
+    table = Table(
         schema,
-        sum(block.rows for block in blocks),
-        {name: together([b.codes[name] for b in blocks]) for name in first.codes},
-        {name: together([b.kept[name] for b in blocks]) for name in first.kept},
-        {name: [text for b in blocks for text in b.texts[name]] for name in first.texts},
+        sum(part.rows for part in parts),
+        {name: np.concatenate([p.codes[name] for p in parts]) for name in first.codes},
+        {name: np.concatenate([p.kept[name] for p in parts]) for name in first.kept},
+        {name: [text for p in parts for text in p.texts[name]] for name in first.texts},
         ids,
     )
+    return schema.capped(table)
 
 
-def _small(table: Table) -> Table:
+def small(table: Table) -> Table:
     """The same codes in as few bytes as their grid needs."""
     by_name = {column.name: column for column in table.schema.columns}
     for name in table.codes:

@@ -206,3 +206,16 @@ def test_words_are_not_numbers():
     with pytest.raises(BadColumns, match="not numbers"):
         age().encode(["forty"])
     assert age().encode(["40"])[0].tolist() == [40]
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64])
+@pytest.mark.parametrize(("low", "high"), [(0, 100), (-50, 50), (-(2**62), 2**61), (2**62, 2**62 + 9), (-(2**63), 9)])
+def test_the_fast_way_of_encoding_integers_is_the_slow_one(kind, low, high):
+    """Extremes of every type, inside and outside of the bounds, where codes might wrap around."""
+    bounds = np.iinfo(kind)
+    values = {bounds.min, bounds.max, 0, 1, low - 1, low, low + 1, high - 1, high, high + 1}
+    column = Number("x", min=low, max=high, out_of_range="drop")
+    for value in (v for v in values if bounds.min <= v <= bounds.max):
+        [code], [kept] = column.encode(np.array([value], dtype=kind))
+        assert bool(kept) == (low <= value <= high), value
+        assert int(code) == (value - low if kept else 0), value

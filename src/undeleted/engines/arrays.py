@@ -36,10 +36,7 @@ class Arrays:
         statistic.check_no_overflow(self.table.rows)
         total = np.zeros(statistic.size, dtype=np.int64)
         for code, rows in self._blocks(statistic):
-            for start, block, (cell, value) in zip(
-                statistic.starts, statistic.blocks, statistic.terms(code), strict=True
-            ):
-                total[start : start + block.width] += _add_up(cell, value, block.width, rows)
+            total += statistic.block_total(code, rows)
         return total
 
     def total_at(self, statistic: Statistic, cells: IntArray) -> IntArray:
@@ -89,16 +86,3 @@ class Arrays:
                 name: wide(self.table.codes[name][start : start + _ROWS][keep]) for name in statistic.names
             }
             yield code, int(keep.sum())
-
-
-def _add_up(cell: Any, value: Any, width: int, rows: int) -> Any:
-    """Sum a block's values into its cells; scalars stand for every row."""
-    if np.ndim(cell) == 0:
-        sums = np.zeros(width, dtype=np.int64)
-        sums[cell] = value * rows if np.ndim(value) == 0 else value.sum()
-        return sums
-    if np.ndim(value) == 0:
-        return np.bincount(cell, minlength=width) * value
-    sums = np.zeros(width, dtype=np.int64)
-    np.add.at(sums, cell, value)
-    return sums

@@ -137,6 +137,13 @@ class Number:
 
     def _encode_integers(self, array: Any) -> Codes:
         low, high, step = int(self.min), int(self.max), int(self.step)
+        half = 2**62  # within it a code that wraps around lands far outside
+        if step == 1 and array.size and array.dtype != np.uint64 and abs(low) <= half and high - low < half:
+            codes = array.astype(np.int64)
+            if low:
+                codes -= low
+            if int(codes.view(np.uint64).max()) <= high - low:  # everything fits, as mostly; else go on below
+                return codes, np.ones(array.shape, dtype=bool)
         inside = (array >= low) & (array <= high)
         kept = self._apply("out_of_range", ~inside, f"values must lie in [{self.min}, {self.max}]")
         shifted = _distance(array, low, high)

@@ -77,6 +77,13 @@ class Statistic(ABC):
         """The same in L2."""
         return math.sqrt(sum(reach**2 for reach in self.reaches))
 
+    def block_total(self, code: Mapping[str, Any], rows: int) -> IntArray:
+        """The sum over a block of complete rows, whose codes are given."""
+        total = np.zeros(self.size, dtype=np.int64)
+        for start, block, (cell, value) in zip(self.starts, self.blocks, self.terms(code), strict=True):
+            total[start : start + block.width] = _add_up(cell, value, block.width, rows)
+        return total
+
     def of(self, table: Table) -> Contribution:
         """What the rows of a table add, as a sparse vector."""
         self.check_no_overflow(table.rows)
@@ -97,6 +104,19 @@ class Statistic(ABC):
         if largest > _MOST:
             remedy = "Choose narrower bounds or a coarser step for these columns."
             raise TooLarge(f"the sum over {', '.join(self.names) or 'the records'}", None, _MOST, remedy)
+
+
+def _add_up(cell: Any, value: Any, width: int, rows: int) -> Any:
+    """Sum a block's values into its cells; scalars stand for every row."""
+    if np.ndim(cell) == 0:
+        sums = np.zeros(width, dtype=np.int64)
+        sums[cell] = value * rows if np.ndim(value) == 0 else value.sum()
+        return sums
+    if np.ndim(value) == 0:
+        return np.bincount(cell, minlength=width) * value
+    sums = np.zeros(width, dtype=np.int64)
+    np.add.at(sums, cell, value)
+    return sums
 
 
 def product_of_cells(columns: Sequence[GridColumn]) -> int:

@@ -43,7 +43,8 @@ class Histogram(Statistic):
         return (Block(width=product_of_cells(self.over), reach=1),)
 
     def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
-        cell: Any = 0
-        for column in self.over:
+        first, *others = self.over
+        cell = code[first.name]
+        for column in others:
             cell = cell * column.cells + code[column.name]
         return [(cell, 1)]

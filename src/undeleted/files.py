@@ -32,7 +32,10 @@ def read(source: str, schema: Schema) -> Table:
 
 def columns_of(source: str) -> dict[str, str]:
     """The names and types of a file's columns; no value is looked at by us."""
-    connection, relation, arguments = _relation(source)
+    return _columns(source, *_relation(source))
+
+
+def _columns(source: str, connection: Any, relation: str, arguments: list[str]) -> dict[str, str]:
     described = _ask(source, connection, f"DESCRIBE SELECT * FROM {relation}", arguments).fetchall()
     return {str(row[0]): str(row[1]) for row in described}
 
@@ -40,11 +43,11 @@ def columns_of(source: str) -> dict[str, str]:
 def blocks(source: str, schema: Schema) -> Iterator[Table]:
     """Blocks of rows on the grid, not capped yet; row numbers in errors count from the first of the file."""
     wanted = [*schema.names, *([schema.id] if schema.id is not None else [])]
-    present = columns_of(source)
+    connection, relation, arguments = _relation(source)
+    present = _columns(source, connection, relation, arguments)
     lacking = [name for name in wanted if name not in present]
     if lacking:
         raise BadColumns(lacking, f"not in {source}.", f"It has {', '.join(present)}.")
-    connection, relation, arguments = _relation(source)
     names = ", ".join(_quoted(name) for name in schema.names)
     person = (
         f", CAST({_quoted(schema.id)} AS VARCHAR) AS {_quoted(schema.id)}" if schema.id is not None else ""

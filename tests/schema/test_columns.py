@@ -209,7 +209,9 @@ def test_words_are_not_numbers():
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64])
-@pytest.mark.parametrize(("low", "high"), [(0, 100), (-50, 50), (-(2**62), 2**61), (2**62, 2**62 + 9), (-(2**63), 9)])
+@pytest.mark.parametrize(
+    ("low", "high"), [(0, 100), (-50, 50), (-(2**62), 2**61), (2**62, 2**62 + 9), (-(2**63), 9)]
+)
 def test_the_fast_way_of_encoding_integers_is_the_slow_one(kind, low, high):
     """Extremes of every type, inside and outside of the bounds, where codes might wrap around."""
     bounds = np.iinfo(kind)

@@ -12,6 +12,8 @@ from undeleted.schema import GridColumn
 from undeleted.statistics._centred import as_columns, centred, half, require_numbers
 from undeleted.statistics._statistic import Block, Statistic
 
+_AT_ONCE = 1 << 17  # rows multiplied at a time
+
 
 @dataclass(frozen=True)
 class CrossProducts(Statistic):
@@ -43,11 +45,15 @@ class CrossProducts(Statistic):
         largest = max(self.reaches) * max(rows, 1)
         if rows == 0 or largest >= 2**53:
             return super().block_total(code, rows)
-        matrix = np.empty((1 + len(self.over), rows))
-        matrix[0] = 1
-        for i, column in enumerate(self.over, start=1):
-            np.subtract(code[column.name], (column.cells - 1) // 2, out=matrix[i])
-        products = matrix @ matrix.T
+        products = np.zeros((1 + len(self.over), 1 + len(self.over)))
+        for start in range(0, rows, _AT_ONCE):
+            size = min(_AT_ONCE, rows - start)
+            matrix = np.empty((1 + len(self.over), size))
+            matrix[0] = 1
+            for i, column in enumerate(self.over, start=1):
+                matrix[i] = code[column.name][start : start + size]
+                matrix[i] -= (column.cells - 1) // 2
+            products += matrix @ matrix.T
         upper = products[1:, 1:][np.triu_indices(len(self.over))]
         return np.concatenate([products[0], upper]).astype(np.int64)
 

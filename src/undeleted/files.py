@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -14,9 +15,12 @@ from undeleted.errors import BadColumns, BadFile, RejectedValue
 from undeleted.schema import Boolean, Category, Number, Schema, Table, Text
 
 ROWS = 1 << 17  # rows of a block
+# Nothing of a CSV is guessed but the types of numbers: a guess drops rows that look like comments.
+_CSV = """, header = true, quote = '"', escape = '"', comment = '', skip = 0, null_padding = false,
+    ignore_errors = false, strict_mode = true, types = TYPES)"""
 READERS = {
-    ".csv": "read_csv(?, header = true, delim = ',', ignore_errors = false)",
-    ".tsv": "read_csv(?, header = true, delim = '\t', ignore_errors = false)",
+    ".csv": "read_csv(?, delim = ','" + _CSV,
+    ".tsv": "read_csv(?, delim = '\t'" + _CSV,
     ".parquet": "read_parquet(?)",
     ".json": "read_json(?)",
     ".jsonl": "read_json(?)",
@@ -36,22 +40,24 @@ def columns_of(source: str) -> dict[str, str]:
 
 
 def _columns(source: str, connection: Any, relation: str, arguments: list[str]) -> dict[str, str]:
-    described = _ask(source, connection, f"DESCRIBE SELECT * FROM {relation}", arguments).fetchall()
+    query = f"DESCRIBE SELECT * FROM {_typed(relation, {})}"
+    described = _ask(source, connection, query, arguments).fetchall()
     return {str(row[0]): str(row[1]) for row in described}
 
 
 def blocks(source: str, schema: Schema) -> Iterator[Table]:
     """Blocks of rows on the grid, not capped yet; row numbers in errors count from the first of the file."""
     wanted = [*schema.names, *([schema.id] if schema.id is not None else [])]
+    texts = [c.name for c in schema.columns if not isinstance(c, Number)]
     connection, relation, arguments = _relation(source)
     present = _columns(source, connection, relation, arguments)
+    as_texts = {name: "VARCHAR" for name in (*texts, schema.id) if name in present}
+    relation = _typed(relation, as_texts)
     lacking = [name for name in wanted if name not in present]
     if lacking:
         raise BadColumns(lacking, f"not in {source}.", f"It has {', '.join(present)}.")
     names = ", ".join(_quoted(name) for name in schema.names)
-    person = (
-        f", CAST({_quoted(schema.id)} AS VARCHAR) AS {_quoted(schema.id)}" if schema.id is not None else ""
-    )
+    person = f", {_id(schema.id, present[schema.id])}" if schema.id is not None else ""
     chosen = _ask(source, connection, f"SELECT {names}{person} FROM {relation}", arguments)
     before = 0
     batches = iter(chosen.to_arrow_reader(ROWS))
@@ -62,7 +68,10 @@ def blocks(source: str, schema: Schema) -> Iterator[Table]:
             return
         except Exception as error:  # what DuckDB meets in the middle of a file
             raise _unreadable(source, error) from None
-        columns = {name: _values(batch.column(name), schema, name) for name in wanted}
+        try:
+            columns = {name: _values(batch.column(name), schema, name) for name in wanted}
+        except (ValueError, TypeError, NotImplementedError) as error:  # what Arrow says holds values
+            raise _unreadable(source, error) from None
         try:
             yield schema.table(columns, cap=False)
         except RejectedValue as error:
@@ -111,6 +120,8 @@ def _relation(source: str) -> tuple[Any, str, list[str]]:
         raise BadFile(
             source, f"is of no kind that can be read ({suffix or 'no suffix'}).", f"Kinds: {known}."
         )
+    if any(sign in source for sign in "*?["):
+        raise BadFile(source, "has *, ? or [ in its path, which would name several files.", "Rename it.")
     return connection, READERS[suffix], [source]
 
 
@@ -120,9 +131,12 @@ def _sqlite_table(connection: Any, source: str) -> tuple[str, list[str]]:
 
     import pyarrow as pa
 
-    with sqlite3.connect(f"file:{source}?mode=ro", uri=True) as file:
+    with sqlite3.connect(f"file:{quote(source)}?mode=ro", uri=True) as file:
         try:
-            tables = [row[0] for row in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            query = (
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
+            )
+            tables = [row[0] for row in file.execute(query)]
         except sqlite3.DatabaseError:
             raise BadFile(source, "is not an SQLite file.", "Check `source` in the spec.") from None
         if len(tables) != 1:
@@ -130,8 +144,29 @@ def _sqlite_table(connection: Any, source: str) -> tuple[str, list[str]]:
         cursor = file.execute(f"SELECT * FROM {_quoted(tables[0])}")
         names = [description[0] for description in cursor.description]
         rows = cursor.fetchall()
-    connection.register("loaded", pa.table({n: [row[i] for row in rows] for i, n in enumerate(names)}))
+    try:
+        loaded = pa.table({n: [row[i] for row in rows] for i, n in enumerate(names)})
+    except pa.ArrowException:  # its message holds values
+        raise BadFile(
+            source, "has a column with values of several types.", "Give every column one type."
+        ) from None
+    connection.register("loaded", loaded)
     return "loaded", []
+
+
+def _typed(relation: str, types: dict[str, str]) -> str:
+    """A reader of CSV told which columns are texts, so that 007 and TRUE stay as they are written."""
+    literal = ", ".join(f"'{name.replace(chr(39), chr(39) * 2)}': '{kind}'" for name, kind in types.items())
+    return relation.replace(", types = TYPES", f", types = {{{literal}}}" if types else "")
+
+
+def _id(name: str, kind: str) -> str:
+    """An id as text; whole numbers are written alike whatever their type."""
+    column = _quoted(name)
+    if kind.split("(")[0] in ("DOUBLE", "FLOAT", "DECIMAL"):
+        whole = f"CAST(CAST({column} AS HUGEINT) AS VARCHAR)"
+        column = f"CASE WHEN {column} = floor({column}) THEN {whole} ELSE CAST({column} AS VARCHAR) END"
+    return f"CAST({column} AS VARCHAR) AS {_quoted(name)}"
 
 
 def _ask(source: str, connection: Any, query: str, arguments: list[str]) -> Any:

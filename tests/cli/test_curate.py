@@ -175,6 +175,49 @@ def test_other_kinds_of_files_give_the_same_people(here, capsys, suffix):
     assert sorted(entry["estimate"] for entry in shown) == sorted(data["note"])
 
 
+def test_a_csv_is_read_as_it_is_written(here, capsys):
+    """No row is taken for a comment, no text for a number or a date, no id for another."""
+    lines = [
+        "person,age,city,note",
+        "#a,30,TRUE,2020-01-05T10:00",
+        "007,31,1.0,TRUE",
+        "7,32,1e3,'quoted'",
+        "07,33,TRUE,#no comment",
+        '"7,0",34,1.0,"two\nlines"',
+    ]
+    (here / "people.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    spoiled(here, '["Haifa", "Chicago"]', '["TRUE", "1.0", "1e3"]')
+    assert run(["publish", "spec.toml"]) == 0
+    capsys.readouterr()
+    notes = [entry["estimate"] for entry in as_json(capsys, "show", "notes")]
+    assert sorted(notes) == sorted(["2020-01-05T10:00", "TRUE", "'quoted'", "#no comment", "two\nlines"])
+    (here / "ids.txt").write_bytes(b"\xef\xbb\xbf7\n007\n07\n")
+    assert as_json(capsys, "delete", "--from", "ids.txt")["deleted"] == 3
+    assert as_json(capsys, "delete", "#a", "7,0")["deleted"] == 2
+
+
+def test_ids_that_are_whole_numbers_are_written_alike(here, capsys):
+    data = {**table(), "person": [float(i) for i in range(N)]}
+    pq.write_table(pa.table(data), here / "people.parquet")
+    spoiled(here, "people.csv", "people.parquet")
+    assert run(["publish", "spec.toml"]) == 0
+    capsys.readouterr()
+    assert as_json(capsys, "delete", "17")["deleted"] == 1
+
+
+def test_a_source_with_values_of_several_types_is_refused_without_telling_them(here, capsys):
+    with sqlite3.connect(here / "people.db") as db:
+        db.execute("CREATE TABLE people (person, age, city, note)")
+        rows = [("p1", 30, "Haifa", "x"), ("p2", "topsecret", "Haifa", "y")]
+        db.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", rows)
+    db.close()
+    spoiled(here, "people.csv", "people.db")
+    assert run(["publish", "spec.toml"]) == 2
+    error = capsys.readouterr().err
+    assert "several types" in error
+    assert "topsecret" not in error
+
+
 def test_export_in_three_forms(here, capsysbinary):
     run(["publish", "spec.toml"])
     capsysbinary.readouterr()
@@ -243,6 +286,8 @@ def test_misuse_of_a_store(here, capsys):
         (["show", "cities", "--where", "age=3"], "no column of the histogram"),
         (["show", "cities", "--where", "city=Paris"], "no category"),
         (["show", "people", "--confidence", "2"], "confidence"),
+        (["show", "--quantile", "0.9"], "a question is for one publication"),
+        (["show", "cities", "--where", "city=Haifa", "--where", "city=Chicago"], "asked about twice"),
     ):
         assert run(arguments) == 2, arguments
         assert message in capsys.readouterr().err

@@ -12,6 +12,7 @@ from undeleted.coins import ClampedGeometric, DiscreteLaplace, secure, seeded
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadQuestion
 from undeleted.mechanisms import NoisyHistogram
+from undeleted.mechanisms._linear import Cells
 from undeleted.privacy import Budget
 from undeleted.schema import Boolean, Category, Number, Schema
 
@@ -89,3 +90,18 @@ def test_questions_are_asked_in_values(coins):
     for wrong in ({"height": 3}, {"v": (60, 20)}, {"g": "c"}):
         with pytest.raises(BadQuestion):
             mechanism.count(release, **wrong)
+
+
+def test_a_value_is_asked_for_in_its_own_cell_on_any_grid():
+    """0.3 on a grid of tenths is not quite 0.3 in floating point."""
+    column = Number("x", min=0, max=1, step="0.1")
+    release = Cells(np.arange(100, 111))
+    mechanism = NoisyHistogram((column,), Budget(1.0))
+    for code in range(column.cells):
+        assert mechanism.count(release, x=column.value(code)).value == 100 + code
+        assert mechanism.count(release, x=code / 10).value == 100 + code
+    assert mechanism.count(release, x=(0.1, 0.3)).value == 101 + 102 + 103
+    assert mechanism.count(release, x=(-5.0, 5.0)).value == sum(range(100, 111))
+    for wrong in (0.35, 5.0):
+        with pytest.raises(BadQuestion, match="is not a value of 'x'"):
+            mechanism.count(release, x=wrong)

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -209,10 +210,94 @@ def test_without_the_key_nothing_tells_what_the_leaver_had(tmp_path):
         store.delete([data["id"][11]])
         db = sqlite3.connect(tmp_path / f"{age}.db")
         cells = db.execute("SELECT chunk, data FROM cells ORDER BY chunk").fetchall()
-        dumps.append((cells, db.execute("SELECT post, data FROM posts").fetchall()))
+        posts = sorted(data for (data,) in db.execute("SELECT data FROM posts"))
+        dumps.append((cells, posts))
         db.close()
         store.close()
     assert dumps[0] == dumps[1]
+
+
+def test_without_the_key_posts_do_not_tell_whose_record_is_whose(tmp_path):
+    """Their numbers, which records hold, are drawn: the order of the source does not show in them."""
+    data = rows()
+    store = made(tmp_path / "people.db", data)
+    in_order = [
+        text
+        for _, text in sorted(
+            (post, sqlite._unpadded(d)) for post, _, d in store._db.execute("SELECT * FROM posts")
+        )
+    ]
+    assert sorted(in_order) == sorted(data["note"])
+    assert in_order != data["note"]
+    assert (tmp_path / "people.db").stat().st_mode & 0o777 == 0o600
+    store.close()
+
+
+def test_threads_that_share_a_store_take_turns(tmp_path):
+    store = made(tmp_path / "people.db", rows())
+    before = store.release("people")[0].value[0]
+    groups = [[f"p{i}" for i in range(1, 200) if i % 10 == part] for part in range(1, 7)]
+
+    def leave(group):
+        return sum(store.delete([person]).deleted for person in group)
+
+    with ThreadPoolExecutor(6) as pool:
+        assert sum(pool.map(leave, groups)) == sum(map(len, groups))
+    assert before - store.release("people")[0].value[0] == sum(map(len, groups))
+    assert store.check() == []
+    store.close()
+
+
+@pytest.mark.parametrize("rest", [".key", "-wal", "-journal"])
+def test_nothing_is_published_over_what_belongs_to_another_store(tmp_path, rest):
+    path = tmp_path / "people.db"
+    Path(f"{path}{rest}").write_bytes(b"of a store that was moved away")
+    with pytest.raises(StoreError, match="belongs to a store that is not here"):
+        made(path, rows())
+    assert Path(f"{path}{rest}").read_bytes() == b"of a store that was moved away"
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE meta SET value = replace(value, '3.0', '0.0') WHERE key = 'facts'",
+        "UPDATE meta SET value = replace(value, '0.5', '5000') WHERE key = 'mechanisms'",
+        "UPDATE buckets SET data = CAST(zeroblob(16) || substr(data, 17) AS BLOB) WHERE bucket = 0",
+    ],
+)
+def test_check_notices_what_was_altered_beside_the_cells(tmp_path, damage):
+    path = tmp_path / "people.db"
+    made(path, rows()).close()
+    with sqlite3.connect(path) as db:
+        db.execute(damage)
+    db.close()
+    store = SqliteStore.open(str(path))
+    assert store.check() != []
+    store.close()
+
+
+@pytest.mark.parametrize("key", ["sizes", "schema", "mechanisms", "digest", "buckets"])
+def test_a_store_that_cannot_be_read_is_called_damaged(tmp_path, key):
+    path = tmp_path / "people.db"
+    made(path, rows()).close()
+    with sqlite3.connect(path) as db:
+        db.execute("DELETE FROM meta WHERE key = ?", (key,))
+    db.close()
+    with pytest.raises(StoreError, match="is damaged"):
+        SqliteStore.open(str(path))
+
+
+def test_a_store_behind_a_link_knows_its_log(tmp_path):
+    (tmp_path / "real").mkdir()
+    made(tmp_path / "real" / "people.db", rows()).close()
+    (tmp_path / "link.db").symlink_to(tmp_path / "real" / "people.db")
+    store = SqliteStore.open(str(tmp_path / "link.db"))
+    store.delete(["p1"])
+    assert store.erasure_pending
+    assert store.erase()
+    assert not store.erasure_pending
+    store.close()
 
 
 def test_check_notices_a_cell_that_was_altered_and_a_record_that_was_lost(tmp_path):

@@ -74,7 +74,7 @@ def child(job, path, step, names):
     if job == "publish":
         _stop_after(sqlite, "_write_key", "key", step)
         _stop_after(sqlite, "_fill", "filled", step)
-        _stop_after(os, "replace", "moved", step)
+        _stop_after(os, "link", "moved", step)
         publish(path, 500)
         print("ack", flush=True)
         return

@@ -1,5 +1,6 @@
 """The commands of daily use: init, publish, show, delete, status, check, export."""
 
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -101,6 +102,10 @@ def show(
         "correlation": correlation,
         "regression": regression,
     }
+    if name is None and any(value is not None and value != [] for value in asked.values()):
+        raise BadQuestion(
+            "a question is for one publication.", "Name it: undeleted show NAME --quantile 0.9."
+        )
     with Curator.open(store_at(store)) as curator:
         names = [name] if name is not None else list(curator.publications)
         answers = [a for n in names for a in _answers(n, curator.show(n), asked if name else {}, confidence)]
@@ -173,10 +178,14 @@ def _fold(people: int | None, after: str) -> Any:
 
     units = {"s": 1, "m": 60, "h": 3600, "d": 86400}
     number, unit = after[:-1], after[-1:]
-    if unit not in units or not number.isdigit():
+    if unit not in units or not (number.isascii() and number.isdigit()):
         raise BadQuestion(f"{after!r} is not a time.", "Say such as 90s, 30m, 24h or 7d.")
     if people is None:
         return None
+    if int(number) > 36_500:
+        raise BadQuestion(f"{after!r} is longer than anybody waits.", "Say such as 90s, 30m, 24h or 7d.")
+    if people > 10**9:
+        raise BadQuestion(f"--fold {people} would hold everybody back.", "Fold fewer people together.")
     if people < 2:
         raise BadQuestion(f"--fold {people} holds nobody back.", "Fold at least 2 people together.")
     return Fold(people, int(number) * units[unit])
@@ -263,11 +272,16 @@ def _answers(
             "name": name,
             **({"of": label} if label else {}),
             "version": publication.version,
-            "estimate": estimate.value if hasattr(estimate, "value") else estimate,
-            "low": getattr(estimate, "low", None),
-            "high": getattr(estimate, "high", None),
+            "estimate": _finite(estimate.value) if hasattr(estimate, "value") else estimate,
+            "low": _finite(getattr(estimate, "low", None)),
+            "high": _finite(getattr(estimate, "high", None)),
             "confidence": confidence if hasattr(estimate, "low") else None,
         }
+
+
+def _finite(number: float | None) -> float | None:
+    """JSON has no infinity: an end that is open is null."""
+    return number if number is not None and math.isfinite(number) else None
 
 
 def _label(answer: dict[str, Any]) -> str:
@@ -275,9 +289,10 @@ def _label(answer: dict[str, Any]) -> str:
 
 
 def _interval(answer: dict[str, Any]) -> str:
-    if answer["low"] is None:
+    if answer["confidence"] is None:
         return f"{answer['estimate']}   v{answer['version']}"
-    value, low, high = (f"{answer[key]:,.6g}" for key in ("estimate", "low", "high"))
+    ends = {"estimate": "unknown", "low": "−∞", "high": "∞"}
+    value, low, high = (ends[k] if answer[k] is None else f"{answer[k]:,.6g}" for k in ends)
     return f"{value}   [{low}, {high}] at {answer['confidence']:.0%}   v{answer['version']}"
 
 
@@ -295,7 +310,7 @@ def _ids(ids: list[str] | None, source: Path | None) -> Iterator[Any]:
         yield (line.strip() for line in sys.stdin if line.strip())
     else:
         try:
-            with source.open(encoding="utf-8") as file:
+            with source.open(encoding="utf-8-sig") as file:
                 yield (line.strip() for line in file if line.strip())
         except (OSError, UnicodeDecodeError) as error:
             if isinstance(error, OSError) and error.filename != str(source):

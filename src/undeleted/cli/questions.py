@@ -17,13 +17,14 @@ FITS = {
     "correlation": (NoisyProducts, "products"),
     "regression": (NoisyProducts, "products"),
 }
+_WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 MOST_CELLS = 200  # of a histogram that is shown whole
 
 
 def answers(publication: Any, asked: dict[str, Any], confidence: float) -> Iterator[tuple[str, Any]]:
     """A label and an estimate for each answer."""
     mechanism, release = publication.mechanism, publication.release
-    questions = {name: value for name, value in asked.items() if value}
+    questions = {name: value for name, value in asked.items() if value not in (None, [], ())}
     for name in questions:
         kind, word = FITS[name]
         if not isinstance(mechanism, kind):
@@ -59,7 +60,10 @@ def _histogram(
     mechanism: Any, release: Any, asked: dict[str, Any], confidence: float
 ) -> Iterator[tuple[str, Any]]:
     if "where" in asked:
-        box = dict(_condition(mechanism, text) for text in asked["where"])
+        conditions = [_condition(mechanism, text) for text in asked["where"]]
+        box = dict(conditions)
+        if len(box) < len(conditions):
+            raise BadQuestion("a column is asked about twice.", "Ask once, or with a range low..high.")
         yield ", ".join(asked["where"]), mechanism.count(release, confidence, **box)
         return
     first = mechanism.over[0]
@@ -82,7 +86,11 @@ def _condition(mechanism: Any, text: str) -> tuple[str, Any]:
         known = ", ".join(c.name for c in mechanism.over)
         raise BadQuestion(f"{text!r} asks for no column of the histogram.", f"Ask column=value of: {known}.")
     if not isinstance(column, Number):
-        return name, value if hasattr(column, "values") else value.lower() in ("true", "1", "yes")
+        if hasattr(column, "values"):
+            return name, value
+        if value.lower() not in _WORDS:
+            raise BadQuestion(f"{value!r} is neither true nor false.", f"Ask {name}=true or {name}=false.")
+        return name, _WORDS[value.lower()]
     low, dots, high = value.partition("..")
     try:
         return name, (float(low), float(high)) if dots else float(value)

@@ -8,7 +8,6 @@ two may add on either side.  Intervals use the normal quantile, widened for kurt
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
 
@@ -144,22 +143,11 @@ class Ranges(ABC):
 
     def _first(self, value: float) -> int:
         """The first code at or above a value."""
-        return self._code(value, math.ceil)
+        return self.column.first_at(value)
 
     def _last(self, value: float) -> int:
         """The last code at or below a value."""
-        return self._code(value, math.floor)
-
-    def _code(self, value: float, rounding: Any) -> int:
-        if math.isinf(value):
-            return -1 if value < 0 else self.column.cells
-        steps = (Fraction(value) - self.column.min) / self.column.step
-        near = round(steps)
-        return (
-            near
-            if abs(steps - near) < Fraction(1, 10**6) and isinstance(value, float)
-            else int(rounding(steps))
-        )
+        return self.column.last_at(value)
 
 
 def _crossing(falling: Any, low: float, high: float) -> float:

@@ -86,7 +86,14 @@ def _cells(column: GridColumn, wanted: Any) -> list[int]:
                 raise BadQuestion(
                     f"the range ({low}, {high}) of {column.name!r} is inverted.", "Lower end first."
                 )
-            return [c for c in range(column.cells) if low <= column.decode(c) <= high]
+            inside = max(0, column.first_at(low)), min(column.cells - 1, column.last_at(high))
+            cells = list(range(inside[0], inside[1] + 1))
+            if not isinstance(wanted, tuple) and not cells:
+                problem = f"{wanted!r} is not a value of {column.name!r}."
+                raise BadQuestion(
+                    problem, f"It lies on a grid of step {column.step} in its bounds; or ask a range."
+                )
+            return cells
         case Boolean():
             return [int(bool(wanted))]
         case Category():

@@ -115,6 +115,23 @@ class Number:
         exact = self.min + self.step * code
         return int(exact) if exact.denominator == 1 else float(exact)
 
+    def first_at(self, value: float) -> int:
+        """The first code at or above a value; it may lie outside of the grid."""
+        return self._near(value, math.ceil)
+
+    def last_at(self, value: float) -> int:
+        """The last code at or below a value; it may lie outside of the grid."""
+        return self._near(value, math.floor)
+
+    def _near(self, value: float, rounding: Any) -> int:
+        """A float that stands for a grid point is that point, as when it is encoded."""
+        if math.isinf(value):
+            return -1 if value < 0 else self.cells
+        steps = (Fraction(value) - self.min) / self.step
+        near = round(steps)
+        on_grid = isinstance(value, float) and abs(steps - near) < Fraction(1, 10**6)
+        return near if on_grid else int(rounding(steps))
+
     def encode(self, values: Any) -> Codes:
         array = np.asarray(values)
         whole = self.min.denominator == self.step.denominator == 1 and self.max - self.min < 2**64

@@ -164,8 +164,10 @@ def _planned(name: str, reader: Reader, columns: Mapping[str, Column]) -> Planne
         named = given if isinstance(given, list) else [given]
     weight = reader.take("weight", float, 1.0)
     reader.finish()
+    if kind != "count" and (not named or len(set(map(str, named))) < len(named)):
+        reader.fail(f"`{key}` must name at least one column, each once.", "Correct that line.", key)
     for column in named:
-        if column not in columns:
+        if not isinstance(column, str) or column not in columns:
             known = ", ".join(columns) or "none"
             reader.fail(f"there is no column {column!r}.", f"Declared columns: {known}.", key)
     if not weight > 0:

@@ -15,8 +15,10 @@ import fcntl
 import hmac
 import json
 import os
+import random
 import sqlite3
 import struct
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,7 +30,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from undeleted.arrays import IntArray
-from undeleted.errors import AlreadyThere, BadFile, StoreError, UnknownName
+from undeleted.errors import AlreadyThere, BadFile, StoreError, UndeletedError, UnknownName
 from undeleted.schema import Schema, Table
 from undeleted.stores._cells import Keeper, to_cells
 from undeleted.stores._described import build, describe
@@ -41,6 +43,7 @@ FULL = 3000  # bytes of a bucket on average, of the 4000 or so that a page holds
 FEW = 64  # rows up to which a deletion is worked out in plain numbers instead of arrays
 POST = 64  # posts are padded to a multiple of so many bytes
 MEMORY = ":memory:"
+DAMAGED = "Restore the store and its key from the same backup."
 Moved: TypeAlias = dict[int, dict[int, int]]  # by chunk: cells, and by how much they fall
 _PRAGMAS = (
     "secure_delete = ON",
@@ -97,6 +100,7 @@ class SqliteStore:
 
     def __init__(self, path: str, connection: sqlite3.Connection, key: bytes) -> None:
         self.path, self._db, self._key = path, connection, key
+        self._lock = threading.RLock()  # one connection, one transaction: threads take turns
         meta = dict(connection.execute("SELECT key, value FROM meta"))
         self.schema: Schema = build(json.loads(meta["schema"]))
         self.mechanisms: dict[str, Any] = {
@@ -119,23 +123,26 @@ class SqliteStore:
             connection, key = _connect(MEMORY), os.urandom(32)
             _fill(connection, publishing, key)
             return cls(path, connection, key)
-        if Path(path).exists():
-            raise AlreadyThere(
-                f"a store at {path}", "A deletion updates it; publish new people into a store of their own."
-            )
+        path = os.path.realpath(path)
         with _publisher(path):
-            unfinished = Path(f"{path}.unfinished")
-            for left_over in (unfinished, Path(f"{unfinished}-wal"), Path(f"{unfinished}-shm")):
-                left_over.unlink(missing_ok=True)
-            key = _write_key(path)
-            connection = _connect(str(unfinished))
-            _fill(connection, publishing, key)
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            connection.close()
-            _sync(unfinished)
-            _sync(Path(f"{path}.key"))
-            os.replace(unfinished, path)
-            _sync(Path(path).parent)
+            _refuse_what_is_there(path)
+            unfinished, new_key = Path(f"{path}.unfinished"), Path(f"{path}.key.unfinished")
+            try:
+                key = _write_key(new_key)
+                os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+                connection = _connect(str(unfinished))
+                _fill(connection, publishing, key)
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                connection.close()
+                _sync(unfinished)
+                _sync(new_key)
+                os.replace(new_key, f"{path}.key")
+                os.link(unfinished, path)  # unlike a rename, this never takes the place of a store
+                unfinished.unlink()
+                _sync(Path(path).parent)
+            except (sqlite3.Error, OSError) as error:
+                _clear(path)
+                raise _wrong(path, error) from None
         return cls.open(path)
 
     @classmethod
@@ -145,24 +152,29 @@ class SqliteStore:
             raise StoreError(
                 f"there is no store at {path}.", "Publish first, or name the store with --store."
             )
+        path = os.path.realpath(path)  # the log and the key lie beside the file itself
         key = _read_key(path)
         try:
             connection = _connect(path)
             found = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('format', 'tag')"))
         except sqlite3.DatabaseError as error:
             raise _wrong(path, error) from None
-        if int(found.get("format", -1)) != FORMAT:
+        if found.get("format") != str(FORMAT):
             connection.close()
             problem = f"has format {found.get('format', 'unknown')}; this program reads {FORMAT}."
             raise BadFile(
                 path, problem, "Open it with the version of undeleted that wrote it, or a newer one."
             )
-        if not hmac.compare_digest(found["tag"], tag_of(key, "").hex()):
+        if not hmac.compare_digest(found.get("tag", ""), tag_of(key, "").hex()):
             connection.close()
             raise StoreError(
                 f"{path}.key is not the key of this store.", "Restore the key file that was made with it."
             )
-        store = cls(path, connection, key)
+        try:
+            store = cls(path, connection, key)
+        except (KeyError, ValueError, TypeError, AttributeError, sqlite3.Error, UndeletedError):
+            connection.close()
+            raise StoreError(f"{path} is damaged: what it says of itself cannot be read.", DAMAGED) from None
         store.fold()
         store.erase()
         return store
@@ -360,9 +372,25 @@ class SqliteStore:
             problems.append(
                 "the noise is not what was drawn: a deletion was lost or counted twice, or cells were altered"
             )
+        meta = dict(self._db.execute("SELECT key, value FROM meta"))
+        shapes = [shape for (shape,) in self._db.execute("SELECT shape FROM shapes ORDER BY publication")]
+        if not hmac.compare_digest(_seal(self._key, meta, shapes), meta.get("seal", "")):
+            problems.append("what the store says of its publications and its budget was altered")
+        problems += self._misplaced()
         if sorted(posts) != sorted(standing):
             problems.append("the posts on the board are not those of the people who are there")
         return problems
+
+    def _misplaced(self) -> list[str]:
+        """Records that nobody would find: in another bucket than their tag says, or behind a gap."""
+        slot = self._records.slot
+        for bucket, data in self._db.execute("SELECT bucket, data FROM buckets"):
+            tags = [data[at : at + 16] for at in range(0, len(data), slot)]
+            there = [tag for tag in tags if any(tag)]
+            right = all(int.from_bytes(tag[:8], "little") % self._buckets == bucket for tag in there)
+            if not right or tags[: len(there)] != there:
+                return ["a record lies where a deletion would not look for it"]
+        return []
 
     def _tables(self) -> Iterator[tuple[Table, list[int]]]:
         """The records that are there, some thousands at a time."""
@@ -394,18 +422,20 @@ class SqliteStore:
     @contextmanager
     def _transaction(self, kind: str) -> Iterator[None]:
         """All of it, or none; a full disk or a read-only file leaves the store as it was."""
-        try:
-            self._db.execute(f"BEGIN {kind}")
+        with self._lock:
+            try:
+                self._db.execute(f"BEGIN {kind}")
+            except sqlite3.Error as error:
+                raise _wrong(self.path, error) from None
             try:
                 yield
-            except BaseException:
-                self._db.execute("ROLLBACK")
+                self._db.execute("COMMIT")
+            except BaseException as error:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                if isinstance(error, sqlite3.Error):
+                    raise _wrong(self.path, error) from None
                 raise
-            self._db.execute("COMMIT")
-        except sqlite3.Error as error:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise _wrong(self.path, error) from None
 
 
 def _fill(db: sqlite3.Connection, publishing: Publishing, key: bytes) -> None:
@@ -441,6 +471,7 @@ def _fill(db: sqlite3.Connection, publishing: Publishing, key: bytes) -> None:
         "buckets": str(buckets),
         "digest": _digest(key, noise),
     }
+    meta["seal"] = _seal(key, meta, [shape for _, shape in packed.values()])
     db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
     db.execute("INSERT INTO state VALUES (1, 1, 0, 0.0, 0)")
     db.execute("COMMIT")
@@ -449,19 +480,18 @@ def _fill(db: sqlite3.Connection, publishing: Publishing, key: bytes) -> None:
 def _fill_posts(
     db: sqlite3.Connection, publishing: Publishing, keepers: list[Keeper]
 ) -> dict[str, list[int]]:
-    """The posts of every board, and their numbers by column and row."""
+    """The posts of every board, and their numbers by column and row; numbers are drawn, not counted."""
     numbers: dict[str, list[int]] = {}
-    post = 0
-    for number, keeper in enumerate(keepers):
-        if keeper.board:
-            column = keeper.mechanism.column
-            kept = publishing.table.kept[column.name]
-            numbers[column.name] = []
-            for text, there in zip(publishing.table.texts[column.name], kept, strict=True):
-                post += bool(there)
-                numbers[column.name].append(post if there else 0)
-                if there:
-                    db.execute("INSERT INTO posts VALUES (?, ?, ?)", (post, number, _padded(text)))
+    rows: list[tuple[int, int, bytes]] = []
+    boards = [(i, keeper.mechanism.column.name) for i, keeper in enumerate(keepers) if keeper.board]
+    there = {name: int(publishing.table.kept[name].sum()) for _, name in boards}
+    drawn = iter(random.SystemRandom().sample(range(1, sum(there.values()) + 1), sum(there.values())))
+    for board, name in boards:
+        kept = publishing.table.kept[name]
+        numbers[name] = [next(drawn) if keep else 0 for keep in kept]
+        texts = zip(numbers[name], publishing.table.texts[name], strict=True)
+        rows += [(post, board, _padded(text)) for post, text in texts if post]
+    db.executemany("INSERT INTO posts VALUES (?, ?, ?)", sorted(rows))
     return numbers
 
 
@@ -516,6 +546,14 @@ def _digest(key: bytes, noise: Sequence[IntArray]) -> str:
     return digest.hexdigest()
 
 
+def _seal(key: bytes, meta: Mapping[str, str], shapes: Sequence[bytes]) -> str:
+    """A keyed digest of everything that never changes: what is published, how, and at what price."""
+    digest = blake2b(key=key, person=b"undeleted-seal", digest_size=32)
+    for part in [*(f"{k}={meta[k]}".encode() for k in sorted(meta) if k != "seal"), *shapes]:
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()
+
+
 def _padded(text: str) -> bytes:
     data = text.encode()
     return struct.pack("<I", len(data) + 1) + data + bytes(-(len(data) + 4) % POST)
@@ -535,27 +573,49 @@ def _connect(path: str) -> sqlite3.Connection:
 
 @contextmanager
 def _publisher(path: str) -> Iterator[None]:
-    """The lock of a publisher; a second one is told who holds it."""
+    """The lock of a publisher; a second one is told who holds it.  The lock's file stays: it is the lock."""
     lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            holder = os.read(lock, 32).decode() or "unknown"
+            holder = os.pread(lock, 32, 0).decode() or "unknown"
             problem = f"{path} is being published by process {holder}."
             raise StoreError(problem, "Wait for it to end, or stop it.") from None
         os.ftruncate(lock, 0)
         os.pwrite(lock, str(os.getpid()).encode(), 0)
         yield
-        Path(f"{path}.lock").unlink()
     finally:
         os.close(lock)
 
 
-def _write_key(path: str) -> bytes:
+def _refuse_what_is_there(path: str) -> None:
+    """Nothing is ever published over: not a store, not a key, not a log of another store."""
+    if Path(path).exists():
+        remedy = "A deletion updates it; publish new people into a store of their own."
+        raise AlreadyThere(f"a store at {path}", remedy)
+    if Path(f"{path}.unfinished").exists():  # a publication that was killed: nothing of it was ever shown
+        _clear(path)
+    for rest in ("key", "wal", "shm", "journal"):
+        left = Path(f"{path}.{rest}" if rest == "key" else f"{path}-{rest}")
+        if left.exists():
+            problem = f"{left} belongs to a store that is not here."
+            raise StoreError(
+                problem, "Move it to its store, or away; without its key nobody in it can be deleted."
+            )
+
+
+def _clear(path: str) -> None:
+    """Remove what a publication leaves that did not come to be."""
+    for suffix in (".unfinished-wal", ".unfinished-shm", ".key.unfinished", ".key", ".unfinished"):
+        if suffix != ".key" or not Path(path).exists():
+            Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
+def _write_key(path: Path) -> bytes:
     key = os.urandom(32)
-    Path(f"{path}.key").unlink(missing_ok=True)  # of a publication that never came to be
-    descriptor = os.open(f"{path}.key", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(key.hex() + "\n")
     return key
@@ -584,10 +644,12 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _wrong(path: str, error: sqlite3.Error) -> StoreError:
+def _wrong(path: str, error: sqlite3.Error | OSError) -> StoreError:
     """What SQLite says, in words."""
     said = str(error)
     for words, problem, remedy in (
+        ("No space left", "finds the disk full; nothing was changed.", "Make room and try again."),
+        ("File too large", "could not be written; nothing was changed.", "See to the disk and try again."),
         ("disk is full", "finds the disk full; the store is as it was.", "Make room and try again."),
         (
             "disk I/O",

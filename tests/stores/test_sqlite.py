@@ -1,6 +1,7 @@
 """The store: what it keeps, what it forgets, and that it is the same as if the leavers had never come."""
 
 import json
+import shutil
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -167,6 +168,21 @@ def test_a_store_is_opened_again_as_it_was(tmp_path):
     assert again.mechanisms == mechanisms()
     assert again.schema == PEOPLE
     assert again.check() == []
+
+
+def test_a_store_of_the_first_format_still_opens(tmp_path):
+    """Twelve people, of whom p3 had left when it was made."""
+    kept = Path(__file__).parents[1] / "fixtures" / "store-v1.db"
+    for suffix in ("", ".key"):
+        shutil.copy(f"{kept}{suffix}", f"{tmp_path}/store.db{suffix}")
+    store = SqliteStore.open(f"{tmp_path}/store.db")
+    assert store.version == 2
+    assert store.check() == []
+    assert store.mechanisms == mechanisms()
+    assert store.delete(["p3"]).unknown == 1
+    assert store.delete(["p4"]).deleted == 1
+    assert store.check() == []
+    store.close()
 
 
 def holders(folder: Path, *needles: bytes):

@@ -131,7 +131,7 @@ def _seconds(work: object) -> float:
 
 def main() -> None:
     bench = Bench("delete", __doc__ or "", seeds=3)
-    worlds = ((10_000, 4_000), (100_000, 4_000), (1_000_000, 4_000), (100_000, 400_000))
+    worlds = ((10_000, 4_000), (100_000, 4_000), (1_000_000, 4_000), (10_000_000, 4_000), (100_000, 400_000))
     for n, values in worlds:
         best: dict[str, list[tuple[float, float]]] = {"ours": [], "by hand": []}
         for _ in range(bench.seeds if n < 10**6 else 1):

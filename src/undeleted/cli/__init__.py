@@ -52,10 +52,11 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         _give_up_stdout()
         return _complain(f"{error.strerror or error}.", "See to that and run it again.")
-    except Exception:
+    except Exception as error:
         import traceback
 
-        traceback.print_exc()
+        traceback.print_tb(error.__traceback__)  # where, and not what: a message may hold somebody's value
+        print(type(error).__name__, file=sys.stderr)
         _complain("this is a bug of ours, not of your input.", "Please report it with the lines above.")
         return _SOFTWARE
 

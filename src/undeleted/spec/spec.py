@@ -61,7 +61,7 @@ class Spec:
         """Read a file; the source in it is relative to it."""
         path = Path(path)
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8-sig")
         except OSError as error:
             raise BadFile(str(path), f"cannot be read ({error.strerror}).", "Check the path.") from None
         except UnicodeDecodeError:
@@ -78,7 +78,17 @@ class Spec:
             raise BadSpec(
                 str(path), _line_in(str(error)), f"is not TOML: {error}.", "Correct that line."
             ) from None
-        root = Reader(path, text, table)
+        except (ValueError, RecursionError):
+            raise BadSpec(
+                str(path), 1, "holds a number or a nesting that cannot be.", "Correct the spec."
+            ) from None
+        try:
+            return cls._read(Reader(path, text, table), text)
+        except (OverflowError, RecursionError):
+            raise BadSpec(str(path), 1, "holds a number that is too large.", "Correct the spec.") from None
+
+    @classmethod
+    def _read(cls, root: Reader, text: str) -> "Spec":
         data, budget = root.table("data"), root.table("budget")
         columns = {name: _column(name, reader) for name, reader in root.tables("columns").items()}
         planned = tuple(_planned(name, reader, columns) for name, reader in root.tables("publish").items())
@@ -92,7 +102,8 @@ class Spec:
         try:
             schema = Schema(list(columns.values()), id=id_, rows_per_person=rows, excess=excess)
         except UndeletedError as error:
-            data.blame(error, *(["id"] if id_ in columns else ["max_rows_per_person"]))
+            wrong = "id" if id_ in columns else "excess" if "excess" in error.what else "max_rows_per_person"
+            data.blame(error, wrong)
         epsilon, delta = budget.take("epsilon", float), budget.take("delta", float, 0.0)
         budget.finish()
         try:

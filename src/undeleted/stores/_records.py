@@ -24,7 +24,9 @@ EMPTY = bytes(TAG)
 
 def tag_of(key: bytes, person: str) -> bytes:
     """The tag of an id; never all zeros, which is no record."""
-    tag = blake2b(person.encode(), digest_size=TAG, key=key, person=b"undeleted-id").digest()
+    tag = blake2b(
+        person.encode("utf-8", "surrogatepass"), digest_size=TAG, key=key, person=b"undeleted-id"
+    ).digest()
     return tag if tag != EMPTY else b"\x01" + tag[1:]
 
 

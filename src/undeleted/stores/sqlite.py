@@ -137,8 +137,7 @@ class SqliteStore:
                 _sync(unfinished)
                 _sync(new_key)
                 os.replace(new_key, f"{path}.key")
-                os.link(unfinished, path)  # unlike a rename, this never takes the place of a store
-                unfinished.unlink()
+                _move(unfinished, path)
                 _sync(Path(path).parent)
             except (sqlite3.Error, OSError) as error:
                 _clear(path)
@@ -187,13 +186,15 @@ class SqliteStore:
 
     @property
     def version(self) -> int:
-        [(version,)] = self._db.execute("SELECT version FROM state")
+        with self._lock:
+            [(version,)] = self._db.execute("SELECT version FROM state")
         return int(version)
 
     @property
     def held(self) -> int:
         """How many people's deletions are held back."""
-        [(held,)] = self._db.execute("SELECT held FROM state")
+        with self._lock:
+            [(held,)] = self._db.execute("SELECT held FROM state")
         return int(held)
 
     def release(self, name: str) -> tuple[Any, int]:
@@ -237,7 +238,8 @@ class SqliteStore:
         if self.path == MEMORY:
             return True
         try:
-            busy, _, _ = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            with self._lock:
+                busy, _, _ = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         except sqlite3.OperationalError:  # no room, or no right to write: what is deleted stays deleted
             return False
         return not busy
@@ -603,6 +605,17 @@ def _refuse_what_is_there(path: str) -> None:
             raise StoreError(
                 problem, "Move it to its store, or away; without its key nobody in it can be deleted."
             )
+
+
+def _move(unfinished: Path, path: str) -> None:
+    """Give a finished store its name; unlike a rename, a link never takes the place of another store."""
+    try:
+        os.link(unfinished, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links; the publisher's lock is held
+        os.rename(unfinished, path)
+    unfinished.unlink(missing_ok=True)
 
 
 def _clear(path: str) -> None:

@@ -240,7 +240,7 @@ def test_without_the_key_posts_do_not_tell_whose_record_is_whose(tmp_path):
     in_order = [
         text
         for _, text in sorted(
-            (post, sqlite._unpadded(d)) for post, _, d in store._db.execute("SELECT * FROM posts")
+            (post, sqlite.unpadded(d)) for post, _, d in store._db.execute("SELECT * FROM posts")
         )
     ]
     assert sorted(in_order) == sorted(data["note"])

@@ -72,8 +72,8 @@ def _stop_after(owner, name, step, wanted):
 def child(job, path, step, names):
     """Delete one by one and acknowledge each, or publish; wait at the step, if one is named."""
     if job == "publish":
-        _stop_after(sqlite, "_write_key", "key", step)
-        _stop_after(sqlite, "_fill", "filled", step)
+        _stop_after(sqlite, "write_key", "key", step)
+        _stop_after(sqlite, "fill", "filled", step)
         _stop_after(os, "link", "moved", step)
         publish(path, 500)
         print("ack", flush=True)

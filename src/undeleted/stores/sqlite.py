@@ -11,59 +11,47 @@ Rows are only ever overwritten with as many bytes, so SQLite never moves a live 
 behind; the write-ahead log is truncated by `erase`.  The key lies in a file of its own beside the store.
 """
 
-import fcntl
 import hmac
 import json
 import os
-import random
 import sqlite3
 import struct
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from undeleted.arrays import IntArray
-from undeleted.errors import AlreadyThere, BadFile, StoreError, UndeletedError, UnknownName
+from undeleted.errors import BadFile, StoreError, UndeletedError, UnknownName
 from undeleted.schema import Schema, Table
-from undeleted.stores._cells import Keeper, to_cells
-from undeleted.stores._described import build, describe
+from undeleted.stores._cells import Keeper
+from undeleted.stores._described import build
+from undeleted.stores._filling import CHUNK, FORMAT, Publishing, digest, fill, needed, seal, unpadded
 from undeleted.stores._held import NONCE, masked, unmasked
+from undeleted.stores._place import (
+    clear,
+    connect,
+    move,
+    publisher,
+    read_key,
+    refuse_what_is_there,
+    sync,
+    write_key,
+    wrong,
+)
 from undeleted.stores._records import Records, tag_of
 
-FORMAT = 1
-CHUNK = 480  # cells of a chunk: with its header it fits a page of 4096 bytes
-FULL = 3000  # bytes of a bucket on average, of the 4000 or so that a page holds
+__all__ = ["CHUNK", "MEMORY", "Deleted", "Fold", "Publishing", "SqliteStore"]
+
 FEW = 64  # rows up to which a deletion is worked out in plain numbers instead of arrays
-POST = 64  # posts are padded to a multiple of so many bytes
 MEMORY = ":memory:"
 DAMAGED = "Restore the store and its key from the same backup."
 Moved: TypeAlias = dict[int, dict[int, int]]  # by chunk: cells, and by how much they fall
-_PRAGMAS = (
-    "secure_delete = ON",
-    "journal_mode = WAL",
-    "synchronous = FULL",
-    "temp_store = MEMORY",
-    "cache_size = -65536",  # a batch of thousands of deletions stays in memory until it commits
-)
-_SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE state (
-    one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL,
-    held INTEGER NOT NULL, due REAL NOT NULL, enough INTEGER NOT NULL
-);
-CREATE TABLE held (chunk INTEGER PRIMARY KEY, data BLOB NOT NULL);
-CREATE TABLE shapes (publication INTEGER PRIMARY KEY, shape BLOB NOT NULL);
-CREATE TABLE cells (chunk INTEGER PRIMARY KEY, data BLOB NOT NULL);
-CREATE TABLE buckets (bucket INTEGER PRIMARY KEY, data BLOB NOT NULL);
-CREATE TABLE posts (post INTEGER PRIMARY KEY, publication INTEGER NOT NULL, data BLOB NOT NULL);
-"""
 
 
 @dataclass(frozen=True)
@@ -84,17 +72,6 @@ class Fold:
     after: float
 
 
-@dataclass(frozen=True)
-class Publishing:
-    """Everything that a store is made of, at the moment of publication."""
-
-    schema: Schema
-    mechanisms: Mapping[str, Any]
-    releases: Mapping[str, Any]
-    table: Table
-    facts: Mapping[str, Any]  # the budget, what was spent, the spec
-
-
 class SqliteStore:
     """A store that is open."""
 
@@ -112,7 +89,7 @@ class SqliteStore:
         self._keepers = [Keeper(m, shapes.get(i, b"")) for i, m in enumerate(self.mechanisms.values())]
         self._sizes: list[int] = json.loads(meta["sizes"])
         self._chunks = np.cumsum([0, *(-(-size // CHUNK) for size in self._sizes)]).tolist()
-        self._records = Records(self.schema, _needed(self.schema, self.mechanisms))
+        self._records = Records(self.schema, needed(self.schema, self.mechanisms))
 
     # -- life and death of the file
 
@@ -120,28 +97,28 @@ class SqliteStore:
     def create(cls, path: str, publishing: Publishing) -> "SqliteStore":
         """Write a store beside its place, make it durable, and move it there: it is there or it is not."""
         if path == MEMORY:
-            connection, key = _connect(MEMORY), os.urandom(32)
-            _fill(connection, publishing, key)
+            connection, key = connect(MEMORY), os.urandom(32)
+            fill(connection, publishing, key)
             return cls(path, connection, key)
         path = os.path.realpath(path)
-        with _publisher(path):
-            _refuse_what_is_there(path)
+        with publisher(path):
+            refuse_what_is_there(path)
             unfinished, new_key = Path(f"{path}.unfinished"), Path(f"{path}.key.unfinished")
             try:
-                key = _write_key(new_key)
+                key = write_key(new_key)
                 os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-                connection = _connect(str(unfinished))
-                _fill(connection, publishing, key)
+                connection = connect(str(unfinished))
+                fill(connection, publishing, key)
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 connection.close()
-                _sync(unfinished)
-                _sync(new_key)
+                sync(unfinished)
+                sync(new_key)
                 os.replace(new_key, f"{path}.key")
-                _move(unfinished, path)
-                _sync(Path(path).parent)
+                move(unfinished, path)
+                sync(Path(path).parent)
             except (sqlite3.Error, OSError) as error:
-                _clear(path)
-                raise _wrong(path, error) from None
+                clear(path)
+                raise wrong(path, error) from None
         return cls.open(path)
 
     @classmethod
@@ -152,12 +129,12 @@ class SqliteStore:
                 f"there is no store at {path}.", "Publish first, or name the store with --store."
             )
         path = os.path.realpath(path)  # the log and the key lie beside the file itself
-        key = _read_key(path)
+        key = read_key(path)
         try:
-            connection = _connect(path)
+            connection = connect(path)
             found = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('format', 'tag')"))
         except sqlite3.DatabaseError as error:
-            raise _wrong(path, error) from None
+            raise wrong(path, error) from None
         if found.get("format") != str(FORMAT):
             connection.close()
             problem = f"has format {found.get('format', 'unknown')}; this program reads {FORMAT}."
@@ -370,13 +347,13 @@ class SqliteStore:
                     np.add.at(total, cells, values)
             noise = [self._cells(i) - total - self._held(i) for i, total in enumerate(exact)]
             standing = [p for p, data in self._db.execute("SELECT post, data FROM posts") if any(data)]
-        if not hmac.compare_digest(_digest(self._key, noise), self._digest):
+        if not hmac.compare_digest(digest(self._key, noise), self._digest):
             problems.append(
                 "the noise is not what was drawn: a deletion was lost or counted twice, or cells were altered"
             )
         meta = dict(self._db.execute("SELECT key, value FROM meta"))
         shapes = [shape for (shape,) in self._db.execute("SELECT shape FROM shapes ORDER BY publication")]
-        if not hmac.compare_digest(_seal(self._key, meta, shapes), meta.get("seal", "")):
+        if not hmac.compare_digest(seal(self._key, meta, shapes), meta.get("seal", "")):
             problems.append("what the store says of its publications and its budget was altered")
         problems += self._misplaced()
         if sorted(posts) != sorted(standing):
@@ -419,7 +396,7 @@ class SqliteStore:
 
     def _posts(self, number: int) -> tuple[str, ...]:
         chosen = self._db.execute("SELECT data FROM posts WHERE publication = ?", (number,))
-        return tuple(sorted(_unpadded(data) for (data,) in chosen if any(data)))
+        return tuple(sorted(unpadded(data) for (data,) in chosen if any(data)))
 
     @contextmanager
     def _transaction(self, kind: str) -> Iterator[None]:
@@ -428,7 +405,7 @@ class SqliteStore:
             try:
                 self._db.execute(f"BEGIN {kind}")
             except sqlite3.Error as error:
-                raise _wrong(self.path, error) from None
+                raise wrong(self.path, error) from None
             try:
                 yield
                 self._db.execute("COMMIT")
@@ -436,101 +413,8 @@ class SqliteStore:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 if isinstance(error, sqlite3.Error):
-                    raise _wrong(self.path, error) from None
+                    raise wrong(self.path, error) from None
                 raise
-
-
-def _fill(db: sqlite3.Connection, publishing: Publishing, key: bytes) -> None:
-    """Everything a new store holds, in one transaction."""
-    mechanisms = publishing.mechanisms
-    packed = {name: to_cells(m, publishing.releases[name]) for name, m in mechanisms.items()}
-    keepers = [Keeper(m, packed[name][1]) for name, m in mechanisms.items()]
-    columns = _needed(publishing.schema, mechanisms)
-    records = Records(publishing.schema, columns)
-    db.executescript("BEGIN;" + _SCHEMA)
-    posts = _fill_posts(db, publishing, keepers)
-    buckets = _fill_buckets(db, records, publishing.table, posts, key)
-    noise, chunk = [], 0
-    for number, ((cells, shape), keeper) in enumerate(zip(packed.values(), keepers, strict=True)):
-        db.execute("INSERT INTO shapes VALUES (?, ?)", (number, shape))
-        for start in range(0, cells.size, CHUNK):
-            part = np.zeros(CHUNK, dtype="<i8")
-            part[: cells[start : start + CHUNK].size] = cells[start : start + CHUNK]
-            db.execute("INSERT INTO cells VALUES (?, ?)", (chunk, part.tobytes()))
-            chunk += 1
-        exact = np.zeros(cells.size, dtype=np.int64)
-        for rows in _blocks(publishing.table):
-            where, values = keeper.moved(rows)
-            np.add.at(exact, where, values)
-        noise.append(cells - exact)
-    meta = {
-        "format": str(FORMAT),
-        "tag": tag_of(key, "").hex(),
-        "schema": json.dumps(describe(publishing.schema)),
-        "mechanisms": json.dumps({name: describe(m) for name, m in mechanisms.items()}),
-        "facts": json.dumps(publishing.facts),
-        "sizes": json.dumps([cells.size for cells, _ in packed.values()]),
-        "buckets": str(buckets),
-        "digest": _digest(key, noise),
-    }
-    meta["seal"] = _seal(key, meta, [shape for _, shape in packed.values()])
-    db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-    db.execute("INSERT INTO state VALUES (1, 1, 0, 0.0, 0)")
-    db.execute("COMMIT")
-
-
-def _fill_posts(
-    db: sqlite3.Connection, publishing: Publishing, keepers: list[Keeper]
-) -> dict[str, list[int]]:
-    """The posts of every board, and their numbers by column and row; numbers are drawn, not counted."""
-    numbers: dict[str, list[int]] = {}
-    rows: list[tuple[int, int, bytes]] = []
-    boards = [(i, keeper.mechanism.column.name) for i, keeper in enumerate(keepers) if keeper.board]
-    there = {name: int(publishing.table.kept[name].sum()) for _, name in boards}
-    drawn = iter(random.SystemRandom().sample(range(1, sum(there.values()) + 1), sum(there.values())))
-    for board, name in boards:
-        kept = publishing.table.kept[name]
-        numbers[name] = [next(drawn) if keep else 0 for keep in kept]
-        texts = zip(numbers[name], publishing.table.texts[name], strict=True)
-        rows += [(post, board, _padded(text)) for post, text in texts if post]
-    db.executemany("INSERT INTO posts VALUES (?, ?, ?)", sorted(rows))
-    return numbers
-
-
-def _fill_buckets(
-    db: sqlite3.Connection, records: Records, table: Table, posts: dict[str, list[int]], key: bytes
-) -> int:
-    """The records, sorted into buckets by their tags; how many buckets there are."""
-    tags = np.frombuffer(b"".join(tag_of(key, person) for person in table.ids or ()), dtype=np.uint8).reshape(
-        -1, 16
-    )
-    buckets = max(1, -(-table.rows * records.slot // FULL))
-    where = np.ascontiguousarray(tags[:, :8]).view("<u8").ravel() % np.uint64(buckets)
-    words = np.ascontiguousarray(tags).view(">u8").reshape(-1, 2)
-    order = np.lexsort((words[:, 1], words[:, 0], where))
-    slots = np.concatenate([tags, records.pack(table, posts)], axis=1)[order]
-    ends = np.searchsorted(where[order], np.arange(buckets, dtype=np.uint64), side="right")
-    start = 0
-    for bucket, end in enumerate(ends.tolist()):
-        db.execute("INSERT INTO buckets VALUES (?, ?)", (bucket, slots[start:end].tobytes()))
-        start = end
-    return buckets
-
-
-def _blocks(table: Table) -> Iterator[Table]:
-    for start in range(0, table.rows, 1 << 16):
-        yield table.take(np.arange(start, min(table.rows, start + (1 << 16))))
-
-
-def _needed(schema: Schema, mechanisms: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The columns that something published uses, in the schema's order."""
-    used: set[str] = set()
-    for mechanism in mechanisms.values():
-        if hasattr(mechanism, "statistic"):
-            used |= set(mechanism.statistic.names)
-        else:
-            used.add(mechanism.column.name)
-    return tuple(column for column in schema.columns if column.name in used)
 
 
 def _find(data: bytes, tag: bytes, slot: int) -> int:
@@ -539,145 +423,3 @@ def _find(data: bytes, tag: bytes, slot: int) -> int:
     while at >= 0 and at % slot:
         at = data.find(tag, at + 1)
     return at
-
-
-def _digest(key: bytes, noise: Sequence[IntArray]) -> str:
-    digest = blake2b(key=key, person=b"undeleted-noise", digest_size=32)
-    for cells in noise:
-        digest.update(cells.astype("<i8").tobytes())
-    return digest.hexdigest()
-
-
-def _seal(key: bytes, meta: Mapping[str, str], shapes: Sequence[bytes]) -> str:
-    """A keyed digest of everything that never changes: what is published, how, and at what price."""
-    digest = blake2b(key=key, person=b"undeleted-seal", digest_size=32)
-    for part in [*(f"{k}={meta[k]}".encode() for k in sorted(meta) if k != "seal"), *shapes]:
-        digest.update(len(part).to_bytes(8, "little") + part)
-    return digest.hexdigest()
-
-
-def _padded(text: str) -> bytes:
-    data = text.encode()
-    return struct.pack("<I", len(data) + 1) + data + bytes(-(len(data) + 4) % POST)
-
-
-def _unpadded(data: bytes) -> str:
-    [length] = struct.unpack_from("<I", data)
-    return data[4 : 3 + length].decode()
-
-
-def _connect(path: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=30.0, isolation_level=None, check_same_thread=False)
-    for pragma in _PRAGMAS:
-        connection.execute(f"PRAGMA {pragma}").fetchall()
-    return connection
-
-
-@contextmanager
-def _publisher(path: str) -> Iterator[None]:
-    """The lock of a publisher; a second one is told who holds it.  The lock's file stays: it is the lock."""
-    lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            holder = os.pread(lock, 32, 0).decode() or "unknown"
-            problem = f"{path} is being published by process {holder}."
-            raise StoreError(problem, "Wait for it to end, or stop it.") from None
-        os.ftruncate(lock, 0)
-        os.pwrite(lock, str(os.getpid()).encode(), 0)
-        yield
-    finally:
-        os.close(lock)
-
-
-def _refuse_what_is_there(path: str) -> None:
-    """Nothing is ever published over: not a store, not a key, not a log of another store."""
-    if Path(path).exists():
-        remedy = "A deletion updates it; publish new people into a store of their own."
-        raise AlreadyThere(f"a store at {path}", remedy)
-    if Path(f"{path}.unfinished").exists():  # a publication that was killed: nothing of it was ever shown
-        _clear(path)
-    for rest in ("key", "wal", "shm", "journal"):
-        left = Path(f"{path}.{rest}" if rest == "key" else f"{path}-{rest}")
-        if left.exists():
-            problem = f"{left} belongs to a store that is not here."
-            raise StoreError(
-                problem, "Move it to its store, or away; without its key nobody in it can be deleted."
-            )
-
-
-def _move(unfinished: Path, path: str) -> None:
-    """Give a finished store its name; unlike a rename, a link never takes the place of another store."""
-    try:
-        os.link(unfinished, path)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without links; the publisher's lock is held
-        os.rename(unfinished, path)
-    unfinished.unlink(missing_ok=True)
-
-
-def _clear(path: str) -> None:
-    """Remove what a publication leaves that did not come to be."""
-    for suffix in (".unfinished-wal", ".unfinished-shm", ".key.unfinished", ".key", ".unfinished"):
-        if suffix != ".key" or not Path(path).exists():
-            Path(f"{path}{suffix}").unlink(missing_ok=True)
-
-
-def _write_key(path: Path) -> bytes:
-    key = os.urandom(32)
-    path.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(key.hex() + "\n")
-    return key
-
-
-def _read_key(path: str) -> bytes:
-    try:
-        key = bytes.fromhex(Path(f"{path}.key").read_text(encoding="ascii"))
-    except FileNotFoundError:
-        problem = f"{path}.key is missing: without it nobody's record can be found."
-        raise StoreError(problem, "Restore the key file that was made with the store.") from None
-    except (OSError, ValueError):
-        key = b""
-    if len(key) != 32:
-        raise StoreError(
-            f"{path}.key is not a key file.", "Restore the key file that was made with the store."
-        )
-    return key
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _wrong(path: str, error: sqlite3.Error | OSError) -> StoreError:
-    """What SQLite says, in words."""
-    said = str(error)
-    for words, problem, remedy in (
-        ("No space left", "finds the disk full; nothing was changed.", "Make room and try again."),
-        ("File too large", "could not be written; nothing was changed.", "See to the disk and try again."),
-        ("disk is full", "finds the disk full; the store is as it was.", "Make room and try again."),
-        (
-            "disk I/O",
-            "could not be written (disk I/O error); the store is as it was.",
-            "See to the disk and try again.",
-        ),
-        (
-            "readonly",
-            "cannot be written; the store is as it was.",
-            "Check the permissions of the file and its folder.",
-        ),
-        ("locked", "is held by another process for more than 30 s; nothing was changed.", "Try again."),
-        ("not a database", "is not a store.", "Name the store with --store."),
-        ("no such table", "is not a store.", "Name the store with --store."),
-    ):
-        if words in said:
-            return StoreError(f"{path} {problem}", remedy)
-    return StoreError(f"{path}: {said}.", "`undeleted check` tells whether the store is whole.")

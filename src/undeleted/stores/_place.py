@@ -1,0 +1,135 @@
+"""The place of a store: its files, its key, the lock of a publisher, and what goes wrong with disks."""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from undeleted.errors import AlreadyThere, StoreError
+
+_PRAGMAS = (
+    "secure_delete = ON",
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "temp_store = MEMORY",
+    "cache_size = -65536",  # a batch of thousands of deletions stays in memory until it commits
+)
+
+
+def connect(path: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=30.0, isolation_level=None, check_same_thread=False)
+    for pragma in _PRAGMAS:
+        connection.execute(f"PRAGMA {pragma}").fetchall()
+    return connection
+
+
+@contextmanager
+def publisher(path: str) -> Iterator[None]:
+    """The lock of a publisher; a second one is told who holds it.  The lock's file stays: it is the lock."""
+    lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.pread(lock, 32, 0).decode() or "unknown"
+            problem = f"{path} is being published by process {holder}."
+            raise StoreError(problem, "Wait for it to end, or stop it.") from None
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(lock)
+
+
+def refuse_what_is_there(path: str) -> None:
+    """Nothing is ever published over: not a store, not a key, not a log of another store."""
+    if Path(path).exists():
+        remedy = "A deletion updates it; publish new people into a store of their own."
+        raise AlreadyThere(f"a store at {path}", remedy)
+    if Path(f"{path}.unfinished").exists():  # a publication that was killed: nothing of it was ever shown
+        clear(path)
+    for rest in ("key", "wal", "shm", "journal"):
+        left = Path(f"{path}.{rest}" if rest == "key" else f"{path}-{rest}")
+        if left.exists():
+            problem = f"{left} belongs to a store that is not here."
+            raise StoreError(
+                problem, "Move it to its store, or away; without its key nobody in it can be deleted."
+            )
+
+
+def move(unfinished: Path, path: str) -> None:
+    """Give a finished store its name; unlike a rename, a link never takes the place of another store."""
+    try:
+        os.link(unfinished, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links; the publisher's lock is held
+        os.rename(unfinished, path)
+    unfinished.unlink(missing_ok=True)
+
+
+def clear(path: str) -> None:
+    """Remove what a publication leaves that did not come to be."""
+    for suffix in (".unfinished-wal", ".unfinished-shm", ".key.unfinished", ".key", ".unfinished"):
+        if suffix != ".key" or not Path(path).exists():
+            Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
+def write_key(path: Path) -> bytes:
+    key = os.urandom(32)
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(key.hex() + "\n")
+    return key
+
+
+def read_key(path: str) -> bytes:
+    try:
+        key = bytes.fromhex(Path(f"{path}.key").read_text(encoding="ascii"))
+    except FileNotFoundError:
+        problem = f"{path}.key is missing: without it nobody's record can be found."
+        raise StoreError(problem, "Restore the key file that was made with the store.") from None
+    except (OSError, ValueError):
+        key = b""
+    if len(key) != 32:
+        raise StoreError(
+            f"{path}.key is not a key file.", "Restore the key file that was made with the store."
+        )
+    return key
+
+
+def sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def wrong(path: str, error: sqlite3.Error | OSError) -> StoreError:
+    """What SQLite says, in words."""
+    said = str(error)
+    for words, problem, remedy in (
+        ("No space left", "finds the disk full; nothing was changed.", "Make room and try again."),
+        ("File too large", "could not be written; nothing was changed.", "See to the disk and try again."),
+        ("disk is full", "finds the disk full; the store is as it was.", "Make room and try again."),
+        (
+            "disk I/O",
+            "could not be written (disk I/O error); the store is as it was.",
+            "See to the disk and try again.",
+        ),
+        (
+            "readonly",
+            "cannot be written; the store is as it was.",
+            "Check the permissions of the file and its folder.",
+        ),
+        ("locked", "is held by another process for more than 30 s; nothing was changed.", "Try again."),
+        ("not a database", "is not a store.", "Name the store with --store."),
+        ("no such table", "is not a store.", "Name the store with --store."),
+    ):
+        if words in said:
+            return StoreError(f"{path} {problem}", remedy)
+    return StoreError(f"{path}: {said}.", "`undeleted check` tells whether the store is whole.")

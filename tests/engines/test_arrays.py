@@ -7,7 +7,7 @@ from undeleted.coins import seeded
 from undeleted.engines.arrays import _ROWS, Arrays
 from undeleted.errors import NoRecords
 from undeleted.schema import Category, Number, Schema, Text
-from undeleted.statistics import CrossProducts, Histogram, Moments, Prefix
+from undeleted.statistics import CrossProducts, Histogram, Moments
 
 X = Number("x", min=0, max=999)
 GROUP = Category("g", values=tuple("abc"))
@@ -34,11 +34,3 @@ def test_medians_and_posts_leave_out_what_was_dropped():
     assert totals.posts(posts) == ("a", "b", "c")
     with pytest.raises(NoRecords):
         Arrays(Schema([gap]).table([None])).lower_median(gap)
-
-
-def test_erased_rows_are_erased_from_what_an_engine_remembers():
-    table = Schema([X]).table([1, 2, 3])
-    totals, cells = Arrays(table), np.array([1, 2, 3])
-    assert totals.total_at(Prefix(X, 1), cells).tolist() == [1, 1, 1]
-    table.overwrite(np.array([0]))
-    assert totals.total_at(Prefix(X, 1), cells).tolist() == [0, 1, 1]

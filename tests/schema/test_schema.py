@@ -87,17 +87,6 @@ def test_a_table_does_not_print_people():
     assert "41" not in repr(PEOPLE.table([(41, True)]))
 
 
-def test_overwritten_rows_hold_nothing():
-    schema = Schema([AGE, Text("post")], id="id")
-    table = schema.table({"id": ["a", "b"], "age": [41, 17], "post": ["secret", "kept"]})
-    table.overwrite(np.array([0]))
-
-    assert table.codes["age"].tolist() == [0, 17]
-    assert table.texts["post"] == ["", "kept"]
-    assert table.ids == ["", "b"]
-    assert table.complete([AGE]).tolist() == [False, True]
-
-
 def test_a_column_with_other_bounds_is_not_the_schemas_column():
     """Its sensitivity would be another, and the noise with it."""
     table = PEOPLE.table([(41, True)])

@@ -116,9 +116,11 @@ def kill_at(process, step):
     return [line[4:] for line in said if line.startswith("ack ")], f"at {step}" in said
 
 
-def kill_after(process, seconds):
-    """Let it run so long after it opened its store, and kill it; return what it acknowledged."""
+def kill_after(process, acknowledged, seconds):
+    """Let it acknowledge so many deletions and run on for a moment, and kill it; what it acknowledged."""
     said = [process.stdout.readline().strip()]
+    while len(said) <= acknowledged:
+        said.append(process.stdout.readline().strip())
     time.sleep(seconds)
     process.send_signal(signal.SIGKILL)
     said += [line.strip() for line in process.stdout]
@@ -150,7 +152,7 @@ def run(folder, kills, seed=7):
             done, reached = kill_at(start("delete", path, step, names), step)
             facts["inside_a_transaction"] += reached and step in INSIDE
         else:
-            done = kill_after(start("delete", path, "", names), rng.uniform(0, 0.02))
+            done = kill_after(start("delete", path, "", names), rng.randrange(4), rng.uniform(0, 0.01))
         facts["kills"] += 1
         facts["acknowledged"] += len(done)
         left = _look(path, left, done, facts)

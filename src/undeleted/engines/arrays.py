@@ -52,18 +52,15 @@ class Arrays:
     def _sorted_codes(self, statistic: Statistic) -> dict[str, Any]:
         """The codes of complete rows; those of a single column sorted, once for all levels of a tree."""
         complete = self.table.complete(statistic.columns)
-        erased = len(self.table.overwritten)
-        remembered = self._remembered.get(statistic.names)
-        if remembered is None or remembered[0] != erased:
+        if statistic.names not in self._remembered:
             codes = {name: wide(self.table.codes[name][complete]) for name in statistic.names}
             alone = len(codes) == 1
-            remembered = erased, {n: np.sort(c) if alone else c for n, c in codes.items()}
-            self._remembered[statistic.names] = remembered
-        return remembered[1]
+            self._remembered[statistic.names] = {n: np.sort(c) if alone else c for n, c in codes.items()}
+        return self._remembered[statistic.names]
 
     @cached_property
-    def _remembered(self) -> dict[tuple[str, ...], tuple[int, dict[str, Any]]]:
-        """Sorted codes by column, and how often rows had been erased when they were sorted."""
+    def _remembered(self) -> dict[tuple[str, ...], dict[str, Any]]:
+        """Sorted codes, by column."""
         return {}
 
     def posts(self, column: Text) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """A table on the grid: what a schema makes of raw rows, and the only form in which data reach an engine."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +23,6 @@ class Table:
     kept: dict[str, BoolArray]
     texts: dict[str, list[str]]
     ids: list[str] | None = None
-    overwritten: list[int] = field(default_factory=list)  # how often rows were erased, for who keeps copies
 
     def __repr__(self) -> str:
         return f"Table(columns={[*self.kept]})"
@@ -46,16 +45,3 @@ class Table:
             {name: [texts[i] for i in rows] for name, texts in self.texts.items()},
             None if self.ids is None else [self.ids[i] for i in rows],
         )
-
-    def overwrite(self, rows: IntArray) -> None:
-        """Erase rows in place: their values, their texts and their ids."""
-        self.overwritten.append(len(rows))
-        for name, kept in self.kept.items():
-            kept[rows] = False
-            if name in self.codes:
-                self.codes[name][rows] = 0
-        for row in rows:
-            for texts in self.texts.values():
-                texts[row] = ""
-            if self.ids is not None:
-                self.ids[row] = ""

@@ -123,7 +123,7 @@ def main() -> None:
     if sys.argv[1:2] == ["--side"]:
         side(*sys.argv[2:4])
         return
-    bench = Bench("publish", __doc__ or "", seeds=3)
+    bench = Bench("publish", __doc__ or "", seeds=5)
     with tempfile.TemporaryDirectory() as folder:
         path, small = Path(folder) / "people.parquet", Path(folder) / "ids.parquet"
         write(path, ROWS)

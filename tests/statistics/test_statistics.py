@@ -154,3 +154,14 @@ def test_nonsense_is_refused():
         Histogram(())
     with pytest.raises(TooLarge, match="histogram over a × b"):
         Histogram((Number("a", min=0, max=2**14), Number("b", min=0, max=2**14)))
+
+
+@pytest.mark.parametrize("most", [1, 99, 65_535, 2**31])
+def test_products_by_matrix_are_those_one_by_one(most):
+    """Wide columns fall back to adding one by one; both ways give the same integers."""
+    columns = (Number("a", min=-5, max=most - 5), Number("b", min=0, max=7))
+    statistic = CrossProducts(columns)
+    rng = np.random.default_rng(most)
+    code = {"a": rng.integers(0, most + 1, 5000), "b": rng.integers(0, 8, 5000)}
+    one_by_one = super(CrossProducts, statistic).block_total(code, 5000)
+    assert statistic.block_total(code, 5000).tolist() == one_by_one.tolist()

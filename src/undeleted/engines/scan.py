@@ -25,13 +25,15 @@ def scan(blocks: Iterable[Table], statistics: Sequence[Statistic]) -> dict[Stati
     for block in blocks:
         rows += block.rows
         codes = {name: wide(values) for name, values in block.codes.items()}
+        whole = {name for name, kept in block.kept.items() if kept.all()}
         for statistic, total in totals.items():
             statistic.check_no_overflow(rows)
-            complete = block.complete(statistic.columns)
-            chosen = {name: codes[name] for name in statistic.names}
-            if not complete.all():
-                chosen = {name: values[complete] for name, values in chosen.items()}
-            total += statistic.block_total(chosen, int(complete.sum()))
+            block.schema.require(*statistic.columns)
+            chosen, size = {name: codes[name] for name in statistic.names}, block.rows
+            if not whole.issuperset(statistic.names):  # some rows do not count
+                complete = block.complete(statistic.columns)
+                chosen, size = {n: values[complete] for n, values in chosen.items()}, int(complete.sum())
+            total += statistic.block_total(chosen, size)
     return totals
 
 

@@ -12,8 +12,6 @@ from undeleted.schema import GridColumn
 from undeleted.statistics._centred import as_columns, centred, half, require_numbers
 from undeleted.statistics._statistic import Block, Statistic
 
-_AT_ONCE = 1 << 17  # rows multiplied at a time
-
 
 @dataclass(frozen=True)
 class CrossProducts(Statistic):
@@ -41,21 +39,22 @@ class CrossProducts(Statistic):
         return tuple(Block(width=1, reach=reach) for reach in [1, *halves, *products])
 
     def block_total(self, code: Mapping[str, Any], rows: int) -> IntArray:
-        """All products at once by matrix multiplication, which is exact while sums stay below 2⁵³."""
-        largest = max(self.reaches) * max(rows, 1)
-        if rows == 0 or largest >= 2**53:
+        """All products at once by matrix multiplication of the codes, which is exact below 2⁵³; then centred.
+
+        Σ (x − a)(y − b) = Σ xy − b Σ x − a Σ y + ab Σ 1,  in whole numbers
+        """
+        widest = max(column.cells for column in self.over)
+        if rows == 0 or widest * widest * rows >= 2**53:
             return super().block_total(code, rows)
-        products = np.zeros((1 + len(self.over), 1 + len(self.over)))
-        for start in range(0, rows, _AT_ONCE):
-            size = min(_AT_ONCE, rows - start)
-            matrix = np.empty((1 + len(self.over), size))
-            matrix[0] = 1
-            for i, column in enumerate(self.over, start=1):
-                matrix[i] = code[column.name][start : start + size]
-                matrix[i] -= (column.cells - 1) // 2
-            products += matrix @ matrix.T
-        upper = products[1:, 1:][np.triu_indices(len(self.over))]
-        return np.concatenate([products[0], upper]).astype(np.int64)
+        matrix = np.empty((1 + len(self.over), rows))
+        matrix[0] = 1
+        for i, column in enumerate(self.over, start=1):
+            matrix[i] = code[column.name]
+        sums = (matrix @ matrix.T).astype(np.int64)
+        middles = np.array([0, *((column.cells - 1) // 2 for column in self.over)])
+        moved = np.outer(middles, sums[0])
+        centred_sums = sums - moved - moved.T + np.outer(middles, middles) * sums[0, 0]
+        return np.concatenate([centred_sums[0], centred_sums[1:, 1:][np.triu_indices(len(self.over))]])
 
     def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
         c = [centred(column, code[column.name]) for column in self.over]

@@ -16,6 +16,7 @@ from undeleted.coins import (
     DiscreteLaplace,
     Enumerated,
     NoNoise,
+    TruncatedGeometric,
     exact_law,
     outcomes,
     require_secure,
@@ -178,3 +179,29 @@ def test_a_geometric_needs_a_rational_ratio_and_an_interval():
         ClampedGeometric(0.5, 0, 1)
     with pytest.raises(BadBudget, match="at most high"):
         ClampedGeometric(HALF, 1, 0)
+
+
+def test_truncated_noise_has_its_law_ignores_the_data_and_is_never_published():
+    """Exact on enumerated coins, whatever the exact value; as drawn by seeded ones, with an alarm of 1e-9."""
+    law = TruncatedGeometric(Fraction(1, 2), 2)
+    expected = {
+        -2: Fraction(1, 10),
+        -1: Fraction(1, 5),
+        0: Fraction(2, 5),
+        1: Fraction(1, 5),
+        2: Fraction(1, 10),
+    }
+    for exact in (0, 7):
+        noise = exact_law(lambda coins, x=exact: int(coins.noisy(law, np.array([x]))[0]) - x)
+        assert noise == expected
+
+    drawn = seeded("truncated").noisy(law, np.zeros(20_000, dtype=np.int64))
+    counts = [int((drawn == x).sum()) for x in expected]
+    assert sum(counts) == drawn.size
+    right = [float(p) * drawn.size for p in expected.values()]
+    wide = [drawn.size / 5] * 5
+    assert stats.chisquare(counts, right).pvalue > 1e-9
+    assert stats.chisquare(counts, wide).pvalue < 1e-9, "this test cannot see another ratio"
+
+    with pytest.raises(BadBudget, match="for exact worlds"):
+        secure().noisy(law, np.array([1]))

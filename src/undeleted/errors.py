@@ -23,7 +23,8 @@
     ├── RuleBroken                a move against the rules of a game
     ├── BadFile                   a file that cannot be read, is of a newer format, or was altered
     │   └── BadSpec               a line of a spec that cannot be
-    └── StoreError                a store that is held, missing its key, or not as it was left
+    ├── StoreError                a store that is held, missing its key, or not as it was left
+    └── TargetFailed              an audited system crashed, hung, or answered what cannot be judged
 
 Each carries its numbers as attributes.  A message never holds a record's value: messages reach logs.
 """
@@ -241,6 +242,15 @@ class BadSpec(BadFile):
 
 class StoreError(UndeletedError):
     """A store that is held, missing its key, or not as it was left."""
+
+
+class TargetFailed(UndeletedError):
+    """An audited system crashed, hung, or answered what cannot be judged: no verdict."""
+
+    def __init__(self, call: str, reason: str, remedy: str = "", *, reported: bool = False) -> None:
+        usual = "There is no verdict: run the target by hand on that call first."
+        super().__init__(f"the target failed at: {call}; {reason}.", remedy or usual)
+        self.call, self.reason, self.reported = call, reason, reported
 
 
 def _short(value: object) -> str:

@@ -217,3 +217,24 @@ def small(table: Table) -> Table:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def rows(source: str, most: int, seed: int = 7) -> list[dict[str, Any]]:
+    """Complete rows as they are, at most so many of them, drawn at random."""
+    connection, relation, arguments = _relation(source)
+    chosen = f"SELECT * FROM {_typed(relation, {})} USING SAMPLE reservoir({most} ROWS) REPEATABLE ({seed})"
+    answer = _ask(source, connection, chosen, arguments)
+    try:
+        found = answer.fetchall()
+    except Exception as error:  # what DuckDB meets in the middle of a file
+        raise _unreadable(source, error) from None
+    names = list(answer.columns)
+    kept = (dict(zip(names, map(_simple, row), strict=True)) for row in found)
+    return [row for row in kept if all(v is not None and v == v for v in row.values())]
+
+
+def _simple(value: Any) -> Any:
+    """A value as JSON has it."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return int(value) if isinstance(value, bool) else value
+    return float(value) if hasattr(value, "as_tuple") else str(value)

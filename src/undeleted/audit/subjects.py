@@ -22,6 +22,7 @@ from undeleted.games.release_once import ReleaseOnce
 from undeleted.games.with_leakage import SHARED, WithLeakage
 from undeleted.mechanisms._linear import Linear
 from undeleted.mechanisms.noisy_sum import NoisySum
+from undeleted.privacy import Budget
 from undeleted.schema import Number, Schema, Text
 from undeleted.statistics import ClippedSum, Count, Statistic
 
@@ -33,6 +34,7 @@ MADE_OF: dict[str, tuple[str, dict[str, Any]]] = {
     "cumulative-xor-pad": ("xor-pad", {"cumulative": True}),
     "cumulative-xor-undeleted": ("xor-undeleted", {"cumulative": True}),
 }
+NOT_FINITE = {"certified-removal"}  # real numbers: nothing to enumerate
 PADS = ("xor-pad", "xor-undeleted")
 
 
@@ -63,7 +65,11 @@ class Subject:
 
 def names() -> tuple[str, ...]:
     """What can be verified by name."""
-    found = {name for folder in FOLDERS for name in registry.names(folder)} - {"retrain", "recompute"}
+    found = (
+        {name for folder in FOLDERS for name in registry.names(folder)}
+        - {"retrain", "recompute"}
+        - NOT_FINITE
+    )
     return tuple(sorted(found | MADE_OF.keys()))
 
 
@@ -87,34 +93,47 @@ def subject(
     >>> subject("retrain-median", domain=2, n=3, k=1).world.domain
     (0, 1)
     """
+    built = build(name, domain=domain, n=n, k=k, noise=noise or Noise())
+    points: tuple[Any, ...] = tuple(range(domain))
+    if built.texts:
+        points = tuple(map(str, points))
+    leak = _leakage(leakage, built.kind, built.make)
+    world = FiniteWorld.of(built.make, points, n, k, by_value=True, leakage=leak, side=side)
+    world = replace(world, order_known=True)  # the tests run every order of ours
+    return Subject(name, world, built.promise)
+
+
+@dataclass(frozen=True)
+class Built:
+    """A curator by name: how to make one, whether its points are texts, and the e^ε of its noise, if any."""
+
+    make: Callable[[], Any]
+    kind: str
+    texts: bool = False
+    promise: Fraction | None = None
+
+
+def build(name: str, *, domain: int, n: int, k: int, noise: "Noise | Budget") -> Built:
+    """What a name stands for, on a column x = 0, …, domain − 1."""
     if name not in names():
         raise UnknownName("names", name, names())
     if isinstance(domain, bool) or not isinstance(domain, int) or domain < 1:
         raise BadWorld("domain", domain, "at least 1 point")
     base, extra = MADE_OF.get(name, (name, {}))
     folder = folder_of(base)
-    parts = _Parts(domain, n, k, noise or Noise())
+    parts = _Parts(domain, n, k, noise)
     thing = registry.find(folder, base)
     kind = folder.rpartition(".")[2]
-    points: tuple[Any, ...] = tuple(range(domain))
-    promise = None
     if kind == "baselines":
         if base in PADS and domain & (domain - 1):
             raise BadWorld("domain", domain, "a power of two for pads: the points are bit strings")
         arguments = parts.fill(thing, extra)
-        make: Callable[[], Any] = lambda: thing(**arguments)  # noqa: E731
-    else:
-        built = parts.build(thing)
-        schema = parts.schema_of(built)
-        if isinstance(schema.columns[0], Text):
-            points = tuple(map(str, points))
-        adapter = WithLeakage if kind == "leaky" else ReleaseOnce
-        make = lambda: adapter(built, schema)  # noqa: E731
-        promise = _promise(built)
-    leak = _leakage(leakage, kind, make)
-    world = FiniteWorld.of(make, points, n, k, by_value=True, leakage=leak, side=side)
-    world = replace(world, order_known=True)  # the tests run every order of ours
-    return Subject(name, world, promise)
+        return Built(lambda: thing(**arguments), kind)
+    made = parts.build(thing)
+    schema = parts.schema_of(made)
+    adapter = WithLeakage if kind == "leaky" else ReleaseOnce
+    texts = isinstance(schema.columns[0], Text)
+    return Built(lambda: adapter(made, schema), kind, texts, _promise(made))
 
 
 @dataclass(frozen=True)
@@ -124,7 +143,7 @@ class _Parts:
     domain: int
     n: int
     k: int
-    noise: Noise
+    noise: Noise | Budget
 
     @property
     def column(self) -> Number:
@@ -137,8 +156,11 @@ class _Parts:
             built = thing(**arguments)
             inner = getattr(built, "hidden", built)
             if isinstance(inner, Linear):
-                arguments["noise"] = self.noise.law(inner.statistic, self.n)
+                arguments["noise"] = self._law(inner.statistic, self.n)
         return thing(**arguments)
+
+    def _law(self, statistic: Statistic, n: int) -> Any:
+        return self.noise.law(statistic, n) if isinstance(self.noise, Noise) else self.noise
 
     def fill(self, thing: Any, extra: dict[str, Any]) -> dict[str, Any]:
         """Arguments for every parameter that needs one, or that a small world needs small."""
@@ -147,7 +169,7 @@ class _Parts:
         for parameter in parameters.values():
             given = extra.get(parameter.name, self._part(parameter))
             if parameter.name == "noise" and "statistic" in parameters:
-                given = self.noise.law(ClippedSum(self.column), self.n)
+                given = self._law(ClippedSum(self.column), self.n)
             if given is not None:
                 found[parameter.name] = given
             elif parameter.default is inspect.Parameter.empty:
@@ -168,9 +190,9 @@ class _Parts:
             case "statistics":
                 return (Count(), ClippedSum(self.column))
             case "mechanism":
-                return NoisySum(self.column, self.noise.law(ClippedSum(self.column), self.n))
+                return NoisySum(self.column, self._law(ClippedSum(self.column), self.n))
             case "noise":
-                return None if optional else self.noise.law(Count(), 1)
+                return None if optional else self._law(Count(), 1)
             case "branching":
                 return 2
             case "threshold":

@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from undeleted import registry
-from undeleted.errors import UndeletedError
+from undeleted.errors import TargetFailed, UndeletedError
 
 _SOFTWARE = 70  # EX_SOFTWARE
 
@@ -34,11 +34,23 @@ def run(arguments: list[str]) -> int:
         return result if isinstance(result, int) else 0
     except Exit as done:
         return done.exit_code
+    except TargetFailed as error:
+        _complain(error.what, error.remedy)
+        return 3
     except UndeletedError as error:
         return _complain(error.what, error.remedy)
     except TyperException as error:
         curate = ("init", "publish", "show", "delete", "status", "check", "export")
-        others = ("demo", "list", "attack", "verify", "definitions", *registry.names("undeleted.attacks"))
+        others = (
+            "demo",
+            "list",
+            "attack",
+            "audit",
+            "replay",
+            "verify",
+            "definitions",
+            *registry.names("undeleted.attacks"),
+        )
         commands = (*curate, *others)
         known = [word for word in arguments[:2] if word in commands]
         what = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")

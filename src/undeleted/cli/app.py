@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 import undeleted
-from undeleted.cli import attack, curate, definitions, demo, listing, verify
+from undeleted.cli import attack, audit, curate, definitions, demo, listing, verify
 
 EPILOG = """
 [bold]Examples[/bold]
@@ -15,6 +15,8 @@ undeleted demo
 undeleted attack median-walk --n 1001 --controlled 64
 
 undeleted attack median-walk --against noisy-histogram --json
+
+undeleted audit sklearn.cluster:KMeans --set n_clusters=2
 
 undeleted verify retrain-median --domain 2 --n 3 --k 1
 
@@ -52,6 +54,8 @@ def build(arguments: list[str]) -> typer.Typer:
         app.command(name=command.__name__, rich_help_panel="Curate", epilog=f"Example: undeleted {example}")(
             command
         )
+    app.command(name="audit", rich_help_panel="Audit", epilog=audit.EPILOG)(audit.audit)
+    app.command(name="replay", rich_help_panel="Audit", epilog=audit.REPLAY_EPILOG)(audit.replay)
     app.command(name="verify", rich_help_panel="Audit", epilog=verify.EPILOG)(verify.verify)
     app.add_typer(attack.group(arguments), name="attack", rich_help_panel="Research")
     app.add_typer(definitions.group(), name="definitions", rich_help_panel="Research")

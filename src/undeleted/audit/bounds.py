@@ -1,0 +1,99 @@
+"""What may be concluded from runs, and with which confidence.
+
+    TV(T_D, T_D') ≤ TV(z0, z0') + 2δ      so   δ ≥ (advantage − TV(z0, z0'))/2
+
+An advantage is bounded from below on runs that had no part in choosing the attacker (Clopper–Pearson, one
+side for each world).  The distance of the first outputs must be bounded from *above*, and no classifier
+does that.  These do:
+
+    coupling   P(z0 ≠ z0') when both worlds get the same seed: any coupling bounds the distance
+    counting   the distance of the two histograms plus √(2 ln(1/α)/N): on average a histogram distance is
+               too large, never too small (it is convex), and one pair of runs moves it by 2/N at most
+               (McDiarmid).  Of use where z0 is discrete as published; for a continuous z0 it says 1
+    privacy    (e^ε − 1 + 2δ)/(e^ε + 1): an assumption, reported as such
+    density    the mean of max(0, 1 − p'(z)/p(z)) over z ~ p, plus √(ln(1/α)/2N): for a z0 whose density
+               the target states
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from math import exp, expm1, log, sqrt
+from typing import Any
+
+import numpy as np
+from scipy.special import betaincinv
+
+
+def at_least(hits: int, runs: int, alpha: float) -> float:
+    """The Clopper–Pearson lower bound of a probability: too high with probability α at most."""
+    return 0.0 if hits == 0 else float(betaincinv(hits, runs - hits + 1, alpha))
+
+
+def at_most(hits: int, runs: int, alpha: float) -> float:
+    """The Clopper–Pearson upper bound."""
+    return 1.0 if hits == runs else float(betaincinv(hits + 1, runs - hits, 1 - alpha))
+
+
+def advantage(hits: int, false_hits: int, runs: int, alpha: float) -> float:
+    """A lower bound on P_D(event) − P_D'(event)."""
+    return at_least(hits, runs, alpha / 2) - at_most(false_hits, runs, alpha / 2)
+
+
+def by_coupling(ones: Sequence[Hashable], others: Sequence[Hashable], alpha: float) -> float:
+    """From first outputs with common seeds."""
+    return at_most(sum(a != b for a, b in zip(ones, others, strict=True)), len(ones), alpha)
+
+
+def by_counting(ones: Sequence[Hashable], others: Sequence[Hashable], alpha: float) -> float:
+    """From two histograms of first outputs."""
+    runs = len(ones)
+    return min(1.0, histogram_distance(ones, others) + sqrt(2 * log(1 / alpha) / runs))
+
+
+def histogram_distance(ones: Sequence[Hashable], others: Sequence[Hashable]) -> float:
+    counts, theirs = Counter(ones), Counter(others)
+    return sum(abs(counts[z] - theirs[z]) for z in counts.keys() | theirs.keys()) / (2 * len(ones))
+
+
+def by_privacy(epsilon: float, delta: float, people: int) -> float:
+    """From a stated (ε, δ) for replacing one person, when so many are replaced."""
+    whole = people * epsilon
+    if whole > 50:
+        return 1.0
+    grouped = delta * (expm1(whole) / expm1(epsilon) if epsilon > 0 else people)
+    return min(1.0, (expm1(whole) + 2 * grouped) / (exp(whole) + 1))
+
+
+def by_density(log_ratios: Any, alpha: float) -> float:
+    """From log p'(z) − log p(z) at draws of p."""
+    short = np.maximum(0.0, -np.expm1(np.minimum(np.asarray(log_ratios), 0.0)))
+    return min(1.0, float(short.mean()) + sqrt(log(1 / alpha) / (2 * short.size)))
+
+
+def given_first(
+    firsts: Sequence[Hashable], from_one: Any, scores: Any, rounds: int, coins: Any
+) -> tuple[float, int]:
+    """A test of perfect safety: given z0, do the updates tell which world it was?
+
+    The worlds' names are exchanged within each first output; under perfect safety that changes nothing, so
+    the p-value is exact whatever the scores are.  Returns it and how many runs could be compared.
+    """
+    groups: dict[Hashable, list[int]] = {}
+    for i, z in enumerate(firsts):
+        groups.setdefault(z, []).append(i)
+    mixed = [np.array(g) for g in groups.values() if len(set(from_one[g])) == 2]
+    if not mixed:
+        return 1.0, 0
+    scores, named = np.asarray(scores, dtype=np.float64), np.asarray(from_one, dtype=bool)
+
+    def statistic(labels: Any) -> float:
+        return float(sum(scores[g][labels[g]].sum() for g in mixed))
+
+    seen = statistic(named)
+    generator = np.random.default_rng(int(coins.integers(0, 2**62, 1)[0]))
+    labels, as_high = named.copy(), 0
+    for _ in range(rounds):
+        for g in mixed:
+            labels[g] = named[g][generator.permutation(g.size)]
+        as_high += statistic(labels) >= seen - 1e-12
+    return (1 + as_high) / (1 + rounds), int(sum(g.size for g in mixed))

@@ -1,0 +1,167 @@
+"""Randomised curators: choose a pair of worlds and an attacker on some runs, judge them on others.
+
+Choosing may look as often as it likes.  A judgement is made on fresh runs, at stopping points that are
+fixed beforehand; the stated rate of false alarms is shared among all judgements that may be made.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from undeleted.audit import bounds
+from undeleted.audit.lab import Lab
+from undeleted.audit.pairs import Pair
+from undeleted.audit.tellers import train
+from undeleted.coins import Coins
+from undeleted.errors import TargetFailed
+
+CANDIDATES = 3
+LOOKS = (60, 240, 960, 3840)  # runs of each world, to learn from and again to judge by
+PILOT = 60
+SHUFFLES = 2000
+PARTS = {"broken": 0.4, "imperfect": 0.4, "forgets": 0.2}  # of the rate of false alarms
+
+
+@dataclass(frozen=True)
+class FirstOutput:
+    """What is assumed of z0: (ε, δ) for replacing one person, or nothing."""
+
+    epsilon: float | None = None
+    delta: float = 0.0
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A pair of worlds, with what the pilot promises."""
+
+    pair: Pair
+    batches: tuple[tuple[str, ...], ...]
+    promise: float
+    advantage: float
+    first_advantage: float
+    teller: str
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What one stopping point says of one candidate."""
+
+    pair: Pair
+    batches: tuple[tuple[str, ...], ...]
+    teller: str
+    runs: int
+    advantage: float
+    advantage_at_least: float
+    first_at_most: float
+    first_by: str
+    p_value: float
+    compared: int
+
+    @property
+    def delta(self) -> float:
+        """A lower bound on δ; at or below 0 it says nothing."""
+        return (self.advantage_at_least - self.first_at_most) / 2
+
+    @property
+    def resolution(self) -> float:
+        """A δ that would have been seen: half of what the bounds give away."""
+        return max(0.0, (self.advantage - self.advantage_at_least + self.first_at_most) / 2)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "attack": self.teller,
+            "family": self.pair.family,
+            "runs": self.runs,
+            "advantage": self.advantage,
+            "advantage_at_least": self.advantage_at_least,
+            "first_output_distance_at_most": self.first_at_most,
+            "first_output_bounded_by": self.first_by,
+            "delta_at_least": self.delta,
+            "p_value_of_perfect_safety": self.p_value,
+        }
+
+
+def seeds_from(coins: Coins, count: int) -> list[int]:
+    return [int(s) for s in coins.integers(0, 2**31, count)]
+
+
+def pilot(
+    lab: Lab, pair: Pair, batches: Any, coins: Coins, assumed: FirstOutput, runs: int = PILOT
+) -> Candidate:
+    """How promising a pair is; nothing here is a bound."""
+    seeds = seeds_from(coins, 2 * runs)
+    ones, others = lab.plays(pair.one, batches, seeds), lab.plays(pair.other, batches, seeds)
+    gained = _advantage(ones, others, runs)
+    first = _advantage([t[:1] for t in ones], [t[:1] for t in others], runs)
+    firsts = [t[0] for t in ones], [t[0] for t in others]
+    blur = sqrt(8 / LOOKS[-2])
+    guesses = [
+        float(np.mean([a != b for a, b in zip(*firsts, strict=True)])),
+        bounds.histogram_distance(*firsts) + blur,
+    ]
+    if assumed.epsilon is not None:
+        guesses.append(bounds.by_privacy(assumed.epsilon, assumed.delta, len(pair.staying)))
+    if lab.target.has_density:
+        guesses.append(_by_density(lab, pair, firsts[0], 0.5))
+    return Candidate(pair, tuple(batches), gained[0] - min(guesses), gained[0], first[0], gained[1])
+
+
+def _advantage(ones: Sequence[Any], others: Sequence[Any], runs: int) -> tuple[float, str]:
+    teller = train(ones[:runs], others[:runs])
+    hits = np.mean(teller.scores(ones[runs:]) > 0) - np.mean(teller.scores(others[runs:]) > 0)
+    return float(hits), teller.name
+
+
+def look(
+    lab: Lab, candidate: Candidate, runs: int, coins: Coins, assumed: FirstOutput, alpha: float
+) -> Judgement:
+    """One stopping point: learn from fresh runs, judge by other fresh ones, err with probability `alpha`."""
+    pair, batches = candidate.pair, candidate.batches
+    seeds = seeds_from(coins, 2 * runs)
+    ones, others = lab.plays(pair.one, batches, seeds), lab.plays(pair.other, batches, seeds)
+    teller = train(ones[:runs], others[:runs])
+    ones, others = ones[runs:], others[runs:]
+    for_one, for_other = teller.scores(ones), teller.scores(others)
+    hits, false = int((for_one > 0).sum()), int((for_other > 0).sum())
+    firsts = [t[0] for t in ones], [t[0] for t in others]
+    share = alpha * PARTS["broken"] / 2
+    by, distance = _first_distance(lab, pair, firsts, assumed, share)
+    p, compared = bounds.given_first(
+        [*firsts[0], *firsts[1]],
+        np.repeat([True, False], runs),
+        np.concatenate([for_one, for_other]),
+        SHUFFLES,
+        coins,
+    )
+    at_least = bounds.advantage(hits, false, runs, share)
+    gained = (hits - false) / runs
+    return Judgement(pair, batches, teller.name, runs, gained, at_least, distance, by, p, compared)
+
+
+def _first_distance(
+    lab: Lab, pair: Pair, firsts: tuple[list[Any], list[Any]], assumed: FirstOutput, alpha: float
+) -> tuple[str, float]:
+    """The best upper bound on the distance of the first outputs; each of them gets its share of α."""
+    ways: dict[str, Callable[[float], float]] = {
+        "coupling": lambda a: bounds.by_coupling(*firsts, a),
+        "counting": lambda a: bounds.by_counting(*firsts, a),
+    }
+    if lab.target.has_density:
+        ways["density"] = lambda a: _by_density(lab, pair, firsts[0], a)
+    bounded = {name: way(alpha / len(ways)) for name, way in ways.items()}
+    if assumed.epsilon is not None:
+        bounded["privacy"] = bounds.by_privacy(assumed.epsilon, assumed.delta, len(pair.staying))
+    best = min(bounded, key=lambda name: bounded[name])
+    return best, bounded[best]
+
+
+def _by_density(lab: Lab, pair: Pair, draws: Sequence[Any], alpha: float) -> float:
+    outputs = [list(z) if isinstance(z, tuple) else z for z in draws]
+    here = np.array(lab.target.log_density(pair.one, outputs))
+    there = np.array(lab.target.log_density(pair.other, outputs))
+    if not np.isfinite(here).all():
+        raise TargetFailed("asking for the density of the first output", "its own outputs have none")
+    return bounds.by_density(there - here, alpha)

@@ -1,0 +1,178 @@
+"""Look for two worlds with the same first output that a few deletions tell apart.
+
+For a deterministic curator one such pair is a proof: a simulator is handed the same first output and the
+same deleted rows in both worlds, and cannot be right in both.  Of m worlds that share them and all differ
+later, it is right in one at most: δ ≥ 1 − 1/m.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from undeleted.audit.columns import Record
+from undeleted.audit.lab import TOLERANCE, Lab, apart, far
+from undeleted.audit.pairs import Pair, Space, pairs
+from undeleted.coins import Coins
+from undeleted.errors import TargetFailed
+
+REFUSALS = 20  # so many worlds in a row that the target refuses, and it has failed
+WORLDS = 32  # m is not driven further than this
+SEEDS = 20  # on which a curator must do the same to count as deterministic
+NEAR = 1e-12
+
+
+@dataclass
+class Search:
+    """What was looked at, and what was found."""
+
+    tried: int = 0
+    collided: int = 0
+    near: int = 0
+    refused: int = 0
+    pair: Pair | None = None
+    batches: tuple[tuple[str, ...], ...] = ()
+    seed: int = 0
+    rounding: tuple[Pair, int, int] | None = None  # a pair, a seed, and where rounding tells it apart
+    families: dict[str, int] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"pairs": self.tried, "collided": self.collided, "by_family": dict(self.families)}
+
+
+def search(
+    lab: Lab,
+    space: Space,
+    coins: Coins,
+    go_on: Callable[[Search], bool],
+    tolerance: float = TOLERANCE,
+) -> Search:
+    """Try pairs, both with the same seed, until one is told apart or time is up."""
+    done, refused, fallback = Search(), 0, None
+    for pair in pairs(space, coins):
+        if not go_on(done) or (fallback and done.tried > fallback[1] + 200):
+            break
+        if pair.one == pair.other:
+            continue
+        seed = int(coins.integers(0, 2**31, 1)[0])
+        try:
+            found = _told_apart(lab, pair, seed, done, tolerance)
+            refused = 0
+        except TargetFailed as failure:
+            done.refused, refused = done.refused + 1, refused + 1
+            if not failure.reported or refused >= REFUSALS:
+                raise
+            continue
+        if found is None:
+            continue
+        if pair.family == "exchange":  # the same people in another order: a lesser find
+            fallback = fallback or (pair, done.tried, seed, found)
+            continue
+        done.pair, done.seed, done.batches = pair, seed, pair.batches[:found]
+        return done
+    if fallback:
+        done.pair, _, done.seed, found = fallback
+        done.batches = done.pair.batches[:found]
+    return done
+
+
+def _told_apart(lab: Lab, pair: Pair, seed: int, done: Search, tolerance: float) -> int | None:
+    """After how many deletions two worlds with the same first output differ."""
+    [one] = lab.play(pair.one, (), seed)
+    [other] = lab.play(pair.other, (), seed)
+    done.tried += 1
+    if one != other:
+        done.near += apart(one, other) < NEAR
+        return None
+    done.collided += 1
+    done.families[pair.family] = done.families.get(pair.family, 0) + 1
+    batches = pair.batches
+    ours, theirs = lab.play(pair.one, batches, seed), lab.play(pair.other, batches, seed)
+    if ours[0] != theirs[0]:
+        return None  # not a function of its seed; the probe has said so already
+    where = far(ours, theirs, tolerance)
+    if where is None and ours != theirs and done.rounding is None:
+        done.rounding = pair, seed, far(ours, theirs, 0.0) or 1
+    return where
+
+
+def holds(lab: Lab, pair: Pair, batches: Any, seed: int, tolerance: float = TOLERANCE) -> bool:
+    """Whether two worlds share the first output and differ after the last deletion."""
+    ours, theirs = lab.play(pair.one, batches, seed), lab.play(pair.other, batches, seed)
+    return ours[0] == theirs[0] and far(ours, theirs, tolerance) is not None
+
+
+def shrink(
+    lab: Lab, pair: Pair, batches: Any, seed: int, go_on: Callable[[], bool], tolerance: float = TOLERANCE
+) -> tuple[Pair, tuple[tuple[str, ...], ...]]:
+    """Fewer deletions and fewer people that show the same; a witness is read by people."""
+
+    def still(p: Pair, b: Any) -> bool:
+        try:
+            return holds(lab, p, b, seed, tolerance)
+        except TargetFailed as failure:
+            if not failure.reported:
+                raise
+            return False
+
+    for batch in list(batches[:-1]):
+        fewer = tuple(b for b in batches if b != batch)
+        if go_on() and still(pair, fewer):
+            batches = fewer
+    needed = {name for batch in batches for name in batch} | set(pair.staying)
+    for row in pair.one:
+        if row["id"] in needed:
+            continue
+        smaller = _without(pair, row["id"])
+        if go_on() and still(smaller, batches):
+            pair = smaller
+    return pair, tuple(batches)
+
+
+def _without(pair: Pair, name: str) -> Pair:
+    return replace(
+        pair,
+        one=tuple(r for r in pair.one if r["id"] != name),
+        other=tuple(r for r in pair.other if r["id"] != name),
+        own=tuple(n for n in pair.own if n != name),
+    )
+
+
+def is_deterministic(lab: Lab, pair: Pair, batches: Any, coins: Coins) -> bool:
+    """Whether many seeds give one transcript in each of the two worlds."""
+    seeds = [int(s) for s in coins.integers(0, 2**31, SEEDS)]
+    return all(len(set(lab.plays(world, batches, seeds))) == 1 for world in (pair.one, pair.other))
+
+
+def more_worlds(
+    lab: Lab,
+    space: Space,
+    pair: Pair,
+    batches: Any,
+    seed: int,
+    coins: Coins,
+    go_on: Callable[[], bool],
+    tolerance: float = TOLERANCE,
+) -> list[tuple[Record, ...]]:
+    """Worlds that share the first output, all told apart later: the two, and whoever else is found."""
+    found = [pair.one, pair.other]
+    transcripts = [lab.play(world, batches, seed) for world in found]
+    changed = {
+        a["id"]: [k for k in a if a[k] != b[k]] for a, b in zip(pair.one, pair.other, strict=True) if a != b
+    }
+    for _ in range(20 * WORLDS):
+        if len(found) >= WORLDS or not go_on():
+            break
+        drawn = iter(space.draw(coins, len(changed)))
+        fresh = {name: {k: row[k] for k in changed[name]} for name, row in zip(changed, drawn, strict=True)}
+        world = tuple({**row, **fresh.get(row["id"], {})} for row in pair.one)
+        try:
+            transcript = lab.play(world, batches, seed)
+        except TargetFailed as failure:
+            if not failure.reported:
+                raise
+            continue
+        same_first = transcript[0] == transcripts[0][0]
+        if same_first and all(far(transcript, t, tolerance) is not None for t in transcripts):
+            found.append(world)
+            transcripts.append(transcript)
+    return found

@@ -1,0 +1,127 @@
+"""What a record of an audited system looks like: named columns, each a range of numbers or a few values.
+
+Whole bounds make whole numbers; other ranges get a grid of 1,024 steps, dyadic where it can be, so that
+sums of few values carry no rounding of ours.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from undeleted.coins import Coins
+from undeleted.errors import BadQuestion
+
+Record: TypeAlias = dict[str, Any]
+STEPS = 1024
+
+
+@dataclass(frozen=True)
+class Column:
+    """Numbers from `low` to `high`, or one of `values`."""
+
+    name: str
+    low: float = 0
+    high: float = 100
+    values: tuple[Any, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.name == "id":
+            raise BadQuestion("no column may be named id: every record has one.", "Choose another name.")
+        if self.values is None and not self.low < self.high:
+            problem = f"column {self.name!r} has no values from {self.low:g} to {self.high:g}."
+            raise BadQuestion(problem, "Give two numbers, the lower one first.")
+        if self.values is not None and len(set(self.values)) < 2:
+            raise BadQuestion(f"column {self.name!r} has fewer than two values.", "Name two or more.")
+
+    @property
+    def is_number(self) -> bool:
+        return self.values is None
+
+    @property
+    def step(self) -> float:
+        whole = float(self.low).is_integer() and float(self.high).is_integer()
+        return 1 if whole else (self.high - self.low) / STEPS
+
+    @property
+    def size(self) -> int:
+        """How many values there are."""
+        return len(self.values) if self.values else round((self.high - self.low) / self.step) + 1
+
+    def at(self, index: int) -> Any:
+        """The value number `index`, counted from the lowest."""
+        if self.values is not None:
+            return self.values[index]
+        value = self.low + index * self.step
+        return int(value) if self.step == 1 else value
+
+    def draw(self, coins: Coins, size: int) -> list[Any]:
+        return [self.at(int(i)) for i in coins.integers(0, self.size, size)]
+
+    def as_number(self, value: Any) -> float:
+        """The value as a model reads it: a number, or its place among the values."""
+        if self.values is not None and not all(isinstance(v, int | float) for v in self.values):
+            return float(self.values.index(value))
+        return float(value)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"low": self.low, "high": self.high} if self.values is None else {"values": list(self.values)}
+
+
+def columns_from(described: Mapping[str, Any]) -> tuple[Column, ...]:
+    """Columns from `{"age": (0, 120), "sex": ["f", "m"]}`: a pair in round brackets is a range."""
+    made = []
+    for name, about in described.items():
+        match about:
+            case Column():
+                made.append(about)
+            case {"low": low, "high": high}:
+                made.append(Column(name, low, high))
+            case {"values": values}:
+                made.append(Column(name, values=tuple(values)))
+            case (low, high) if isinstance(about, tuple):
+                made.append(Column(name, low, high))
+            case list():
+                made.append(Column(name, values=tuple(about)))
+            case _:
+                problem = f"column {name!r} is described by neither a range nor values."
+                raise BadQuestion(problem, 'Write {"age": (0, 120), "sex": ["f", "m"]}.')
+    return tuple(made)
+
+
+def parse_column(text: str) -> Column:
+    """A column as the command line writes it: `age=0..120` or `sex=f,m`.
+
+    >>> parse_column("age=0..120").size, parse_column("sex=f,m").values
+    (121, ('f', 'm'))
+    """
+    name, equals, about = text.partition("=")
+    low, dots, high = about.partition("..")
+    try:
+        if equals and dots:
+            return Column(name, _number(low), _number(high))
+    except ValueError:
+        dots = ""
+    if not equals or not name or not about or ".." in about:
+        raise BadQuestion(f"{text!r} is no column.", "Write age=0..120 for a range, sex=f,m for values.")
+    return Column(name, values=tuple(about.split(",")))
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    return int(value) if value.is_integer() and "." not in text and "e" not in text.lower() else value
+
+
+def columns_of(rows: Sequence[Record]) -> tuple[Column, ...]:
+    """Columns that hold all of some rows: the range of the numbers, or the values that occur."""
+    made = []
+    for name in rows[0]:
+        if name == "id":
+            continue
+        values = [row[name] for row in rows]
+        if all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
+            low, high = min(values), max(values)
+            made.append(Column(name, low, high) if low < high else Column(name, low, low + 1))
+        else:
+            known = sorted(set(values), key=str)
+            made.append(Column(name, values=tuple(known if len(known) > 1 else [*known, ""])))
+    return tuple(made)

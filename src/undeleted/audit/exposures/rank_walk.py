@@ -1,0 +1,49 @@
+"""Delete one's own rows from one side, and see whether outputs step on values of people who stay.
+
+What a median, a quantile, an extreme or a neighbour publishes is somebody's value.  A number counts as
+exposed if it is a staying person's, not one's own and not in the first output; coincidence is ruled out
+by how many of the numbers that were published would hit somebody by chance.
+"""
+
+from collections.abc import Iterator
+from operator import itemgetter
+
+from scipy.stats import binom
+
+from undeleted.audit.exposures import Exposure, Stage
+from undeleted.audit.lab import Lab, leaves
+from undeleted.audit.pairs import Space
+from undeleted.coins import Coins
+
+PEOPLE, OWN = 65, 24
+CHANCE = 1e-6
+
+
+class RankWalk:
+    """One stage for every wide column and either side."""
+
+    def stages(self, space: Space, coins: Coins) -> Iterator[Stage]:
+        for column in (c for c in space.features if c.is_number and c.size >= 8 * PEOPLE):
+            for from_above in (True, False):
+                rows = space.draw(coins, PEOPLE)
+                if not space.rows:
+                    drawn = [column.at(int(p)) for p in coins.choose(column.size, PEOPLE)]
+                    rows = [{**row, column.name: value} for row, value in zip(rows, drawn, strict=True)]
+                rows.sort(key=itemgetter(column.name), reverse=from_above)
+                records = tuple({"id": f"r{i:02}", **row} for i, row in enumerate(rows))
+                own = tuple(r["id"] for r in records[:OWN])
+                yield Stage(records, own, space.columns, space.label, column.name)
+
+    def play(self, lab: Lab, stage: Stage, seed: int) -> Exposure | None:
+        column = next(c for c in stage.columns if c.name == stage.column)
+        first, *later = lab.play(stage.records, [(name,) for name in stage.own], seed)
+        mine = {r[column.name] for r in stage.records if r["id"] in set(stage.own)}
+        said = {v for z in later for v in leaves(z) if isinstance(v, int | float)} - mine - set(leaves(first))
+        inside = {v for v in said if column.low <= v <= column.high}
+        hidden = {r[column.name]: r["id"] for r in stage.staying}
+        hits = inside & hidden.keys()
+        by_chance = binom.sf(len(hits) - 1, max(1, len(inside)), min(1.0, len(hidden) / column.size))
+        if not hits or by_chance >= CHANCE:
+            return None
+        claims = {hidden[v]: v for v in hits}
+        return Exposure("rank-walk", len(hits), len(stage.staying), len(stage.own), len(stage.own), claims)

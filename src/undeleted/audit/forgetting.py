@@ -1,0 +1,133 @@
+"""Does the target forget?  After a deletion it should be as if it had started without the deleted rows.
+
+Compared are the output after deletions and the output of a fresh start on the rest, with the same seed.
+Equal ones, up to a millionth, are enough; where seeds make them differ, the two are compared in
+distribution.  Extreme values come first: what adds and subtracts them may drift away.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from undeleted.audit import bounds
+from undeleted.audit.certify import PARTS, seeds_from
+from undeleted.audit.columns import Record
+from undeleted.audit.lab import Lab, apart
+from undeleted.audit.pairs import Space
+from undeleted.audit.tellers import train
+from undeleted.coins import Coins
+from undeleted.errors import TargetFailed
+
+DRIFT = 1e-6  # nearer than this, relative to 1 and to both, counts as the same
+WORLDS = 12
+RUNS = 400
+HUGE = 1e9
+
+
+@dataclass(frozen=True)
+class Forgetting:
+    """`yes`, `no` or `unknown`, and why."""
+
+    verdict: str
+    why: str
+    evidence: dict[str, Any] | None = None
+
+
+def forgetting(
+    lab: Lab, space: Space, coins: Coins, alpha: float, go_on: Callable[[], bool], *, extremes: bool
+) -> Forgetting:
+    """Compare deleting with starting afresh."""
+    differs, compared = None, 0
+    for records, leave in _worlds(space, coins, extremes):
+        if not go_on():
+            break
+        [seed] = seeds_from(coins, 1)
+        try:
+            after, afresh = _both(lab, records, leave, [seed])
+        except TargetFailed as failure:
+            if not failure.reported:
+                raise
+            continue
+        compared += 1
+        if apart(after[0], afresh[0]) <= DRIFT:
+            continue
+        seeds = seeds_from(coins, 4)
+        afters, afreshes = _both(lab, records, leave, seeds)
+        evidence = {
+            "records": list(records),
+            "deleted": list(leave),
+            "seed": seed,
+            "after_deletion": after[0],
+            "afresh": afresh[0],
+        }
+        if len(set(afters)) == len(set(afreshes)) == 1:
+            why = f"after {len(leave)} deletions it says another thing than a fresh start on the rest"
+            return Forgetting("no", why, evidence)
+        differs = differs or (records, leave, evidence)
+    if not compared:
+        return Forgetting("unknown", "no world could be compared within the budget")
+    if differs is None:
+        return Forgetting(
+            "yes", f"equal to a fresh start on the rest in {compared} worlds, with the same seed"
+        )
+    return _in_distribution(lab, *differs, coins, alpha * PARTS["forgets"], go_on)
+
+
+def _both(
+    lab: Lab, records: Sequence[Record], leave: Sequence[str], seeds: Sequence[int]
+) -> tuple[list[Any], list[Any]]:
+    rest = [r for r in records if r["id"] not in set(leave)]
+    after = [t[-1] for t in lab.plays(records, [[name] for name in leave], seeds)]
+    afresh = [t[0] for t in lab.plays(rest, [], seeds)]
+    return after, afresh
+
+
+def _in_distribution(
+    lab: Lab,
+    records: Sequence[Record],
+    leave: Sequence[str],
+    evidence: dict[str, Any],
+    coins: Coins,
+    alpha: float,
+    go_on: Callable[[], bool],
+) -> Forgetting:
+    runs = 0
+    afters: list[Any] = []
+    afreshes: list[Any] = []
+    while runs < RUNS and go_on():
+        some, others = seeds_from(coins, 40), seeds_from(coins, 40)
+        afters += _both(lab, records, leave, some)[0]
+        afreshes += _both(lab, records, leave, others)[1]
+        runs += 40
+    if runs < RUNS // 2:
+        return Forgetting("unknown", "too few runs within the budget to compare distributions")
+    half = runs // 2
+    ones, others_ = [(0, z) for z in afters], [(0, z) for z in afreshes]
+    teller = train(ones[:half], others_[:half])
+    hits = int(np.sum(teller.scores(ones[half:]) > 0))
+    false = int(np.sum(teller.scores(others_[half:]) > 0))
+    least = bounds.advantage(hits, false, runs - half, alpha)
+    if least > 0:
+        why = f"told from a fresh start on the rest with advantage {least:.2g} or more ({runs} runs of each)"
+        return Forgetting("no", why, evidence | {"advantage_at_least": least, "runs": runs})
+    return Forgetting(
+        "yes", f"not told from a fresh start on the rest, in distribution, in {runs} runs of each"
+    )
+
+
+def _worlds(space: Space, coins: Coins, extremes: bool) -> list[tuple[list[Record], list[str]]]:
+    """Random people of whom some leave; if values may be anything, one who is far out leaves too."""
+    made = []
+    numeric = [c.name for c in space.columns if c.is_number and c.name != space.label]
+    for i in range(WORLDS):
+        size = space.size(coins)
+        rows = space.draw(coins, size)
+        leave = sorted(int(p) for p in coins.choose(size, max(1, size // 4)))
+        if extremes and numeric and i % 2 == 0:
+            for name in numeric:
+                rows[leave[0]] = {**rows[leave[0]], name: HUGE}
+        records = [{"id": f"r{j:02}", **row} for j, row in enumerate(rows)]
+        made.append((records, [records[j]["id"] for j in leave]))
+    return made

@@ -1,0 +1,96 @@
+"""Play with a target and write down what an observer sees.
+
+An output as seen is nested tuples of numbers and texts, rounded to the digits that the observer gets.  An
+output that holds NaN cannot be judged, and ends the audit.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from undeleted.audit.columns import Record
+from undeleted.audit.targets import Target
+from undeleted.errors import TargetFailed
+
+TOLERANCE = 1e-9  # two numbers nearer than this, relative to 1 and to both, differ by rounding at most
+
+
+class Lab:
+    """A target, and what is seen of it."""
+
+    def __init__(self, target: Target, digits: int | None = None) -> None:
+        self.target, self.digits = target, digits
+
+    def play(self, records: Sequence[Record], batches: Sequence[Sequence[str]], seed: int) -> tuple[Any, ...]:
+        """One transcript: the first output and one after every batch."""
+        return self.plays(records, batches, [seed])[0]
+
+    def plays(
+        self, records: Sequence[Record], batches: Sequence[Sequence[str]], seeds: Sequence[int]
+    ) -> list[tuple[Any, ...]]:
+        """A transcript for every seed."""
+        return [
+            tuple(self.seen(z, batches[i - 1] if i else None) for i, z in enumerate(outputs))
+            for outputs in self.target.play(records, batches, seeds)
+        ]
+
+    def seen(self, output: Any, deleted: Sequence[str] | None = None) -> Any:
+        """What the observer sees of an output."""
+        call = "start" if deleted is None else f"delete {', '.join(deleted)}"
+        return _seen(output, self.digits, call)
+
+
+def _seen(output: Any, digits: int | None, call: str) -> Any:
+    match output:
+        case float() if math.isnan(output):
+            raise TargetFailed(call, "its output holds NaN")
+        case float() if digits is not None and math.isfinite(output):
+            return round(output, digits) + 0.0  # and never −0.0
+        case list() | tuple():
+            return tuple(_seen(part, digits, call) for part in output)
+        case dict():
+            return tuple((key, _seen(output[key], digits, call)) for key in sorted(output))
+    return output
+
+
+def leaves(output: Any) -> list[Any]:
+    """The numbers and texts of an output, in their order."""
+    if isinstance(output, tuple):
+        return [leaf for part in output for leaf in leaves(part)]
+    return [output]
+
+
+def numbers(output: Any) -> Any:
+    """An output as an array; None if it holds anything but numbers."""
+    found = leaves(output)
+    if not all(isinstance(v, int | float) for v in found):
+        return None
+    try:
+        return np.array(found, dtype=np.float64)
+    except OverflowError:
+        return None
+
+
+def apart(one: Any, other: Any) -> float:
+    """How far two outputs are from each other: relative to 1 and both; infinite if they are of two shapes."""
+    if one == other:
+        return 0.0
+    ours, theirs = leaves(one), leaves(other)
+    if len(ours) != len(theirs):
+        return math.inf
+    most = 0.0
+    for a, b in zip(ours, theirs, strict=True):
+        if a == b:
+            continue
+        if not (isinstance(a, int | float) and isinstance(b, int | float)):
+            return math.inf
+        gap = abs(a - b) / max(1.0, abs(a), abs(b))
+        most = max(most, gap if gap == gap else math.inf)
+    return most
+
+
+def far(one: Sequence[Any], other: Sequence[Any], tolerance: float = TOLERANCE) -> int | None:
+    """Where two transcripts first differ by more than rounding; None if they do not."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=True)) if apart(a, b) > tolerance), None)

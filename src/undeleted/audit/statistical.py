@@ -1,0 +1,486 @@
+"""Audit a black box: does honouring deletions here expose the people who stay, and does it forget?
+
+    probe        is it a function of its records and seed; does the seed matter
+    forgetting   deleting against starting afresh
+    exposures    values of people who stay, read off by structural attacks
+    collisions   worlds with the same first output that deletions tell apart: a proof if deterministic
+    certify      for randomised targets: bounds at a stated rate of false alarms
+
+It ends within its budget, with `broken`, `not perfectly safe` or `not broken by these attacks`; never with
+"secure".
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from undeleted import registry
+from undeleted.audit.certify import CANDIDATES, LOOKS, PARTS, Candidate, FirstOutput, Judgement, look, pilot
+from undeleted.audit.collisions import Search, is_deterministic, more_worlds, search, shrink
+from undeleted.audit.columns import Column, Record
+from undeleted.audit.exposures import Attack, Exposure
+from undeleted.audit.forgetting import Forgetting, forgetting
+from undeleted.audit.lab import TOLERANCE, Lab, apart
+from undeleted.audit.pairs import Pair, Space, pairs
+from undeleted.audit.targets import Named, Target
+from undeleted.audit.targets._program import BudgetOver, Clock
+from undeleted.coins import Seeded, seeded
+from undeleted.errors import BadQuestion, TargetFailed
+
+EXPOSURES = "undeleted.audit.exposures"
+WIDE = Column("x", 0, 10**6)  # for a target that takes any number
+ENOUGH = (1000, 400)  # pairs tried and collided, after which a deterministic target is left alone
+PROBES = 3
+
+
+@dataclass(frozen=True)
+class Options:
+    """How an audit is done."""
+
+    budget: float = 60.0
+    patience: float | None = None
+    seed: int = 7
+    digits: int | None = None
+    people: int = 32
+    confidence: float = 0.95
+    tolerance: float = TOLERANCE
+    first: FirstOutput = field(default_factory=FirstOutput)
+    unseeded: bool = False
+    rows: tuple[Record, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.budget < float("inf"):
+            raise BadQuestion(f"a budget of {self.budget:g} s is none.", "Give one such as 60s.")
+        if not 0.5 < self.confidence < 1:
+            raise BadQuestion(f"{self.confidence:g} is no confidence.", "Choose one such as 0.95.")
+        if not 8 <= self.people <= 1024:
+            raise BadQuestion(f"worlds of {self.people} people cannot be audited.", "Choose from 8 to 1024.")
+        if self.rows and len(self.rows) < 16:
+            raise BadQuestion("the data have fewer than 16 complete rows.", "Give more of them.")
+        if self.digits is not None and not 0 <= self.digits <= 15:
+            raise BadQuestion(f"{self.digits} digits cannot be.", "Choose from 0 to 15.")
+        if not 0 <= self.tolerance < 1:
+            raise BadQuestion(
+                f"a tolerance of {self.tolerance:g} cannot be.", "Choose one such as 1e-9, or 0."
+            )
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Two independent answers, and what they rest on."""
+
+    target: Named
+    undeleted: str
+    forgets: Forgetting
+    delta: float | None
+    argument: str
+    assumptions: tuple[str, ...]
+    attacks: tuple[dict[str, Any], ...]
+    exposures: tuple[Exposure, ...]
+    smallest: str
+    indications: tuple[str, ...]
+    rounding: str | None
+    findings: tuple[dict[str, Any], ...]
+    randomised: bool
+    real_values: bool
+    versions: dict[str, str]
+    options: Options
+    runs: int
+    seconds: float
+
+    @property
+    def broken(self) -> bool:
+        return self.undeleted in ("broken", "not perfectly safe")
+
+    @property
+    def exit_code(self) -> int:
+        """1 for a finding, 0 for none."""
+        return int(self.broken or self.forgets.verdict == "no")
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "target": self.target.name,
+            "settings": dict(self.target.settings),
+            "sees": list(self.target.see) or "the usual",
+            "digits": self.options.digits,
+            "versions": self.versions,
+            "randomised": self.randomised,
+            "undeleted": self.undeleted,
+            "delta_at_least": self.delta,
+            "argument": self.argument,
+            "assumptions": list(self.assumptions),
+            "confidence": self.options.confidence,
+            "exposed": [e.as_json() for e in self.exposures],
+            "attacks": list(self.attacks),
+            "smallest_leak_that_would_have_been_seen": self.smallest,
+            "indications": list(self.indications),
+            "rounding": self.rounding,
+            "forgets": self.forgets.verdict,
+            "forgets_why": self.forgets.why,
+            "holds_real_values": self.real_values,
+            "calls": self.runs,
+            "seed": self.options.seed,
+            "seconds": round(self.seconds, 2),
+        }
+
+
+def audit(
+    named: Named, options: Options | None = None, progress: Callable[[float, str], None] | None = None
+) -> Verdict:
+    """Audit a target within its budget."""
+    options = options or Options()
+    clock = Clock(options.budget, options.patience)
+    with Target(named, clock, hide=bool(options.rows)) as target:
+        return _Audit(named, target, options, clock, progress or (lambda share, text: None)).run()
+
+
+class _Audit:
+    def __init__(
+        self,
+        named: Named,
+        target: Target,
+        options: Options,
+        clock: Clock,
+        progress: Callable[[float, str], None],
+    ) -> None:
+        self.named, self.target, self.options, self.clock = named, target, options, clock
+        self.lab = Lab(target, options.digits)
+        self.space = Space(target.columns, target.label, options.people, options.rows)
+        self.coins: Seeded = seeded(f"audit {options.seed}")
+        self._progress = progress
+        self.alpha = 1 - options.confidence
+        self.attacks: list[dict[str, Any]] = []
+        self.exposures: list[Exposure] = []
+        self.indications: list[str] = []
+        self.findings: list[dict[str, Any]] = []
+        self.assumptions: list[str] = []
+        self.judged: list[Judgement] = []
+        self.search = Search()
+        self.forgets = Forgetting("unknown", "the budget ended before it could be judged")
+        self.verdict, self.argument = "", ""
+        self.delta: float | None = None
+        self.randomised = False
+
+    def until(self, share: float, text: str) -> Callable[..., bool]:
+        """Whether this part's share of the budget is still there."""
+
+        def go_on(*_: Any) -> bool:
+            self._progress(self.clock.spent / self.clock.budget, text)
+            return self.clock.spent < share * self.clock.budget
+
+        return go_on
+
+    def run(self) -> Verdict:
+        try:
+            self.randomised = self._probe()
+        except BudgetOver:
+            reason = f"the budget of {self.clock.budget:g} s was over before the first deletions were done"
+            raise TargetFailed("the first runs", reason, "Give it a larger --budget.") from None
+        try:
+            self._look_for_collisions()
+            self._judge_forgetting()
+            self._look_for_exposures()
+            if not self.verdict and self.randomised:
+                self._certify()
+        except BudgetOver:
+            pass
+        return self._conclude()
+
+    # -- the parts ---------------------------------------------------------------------------------
+
+    def _probe(self) -> bool:
+        """Whether the seed matters; refuses a target that is no function of its records and seed."""
+        go_on, randomised, done = self.until(1.0, "the first runs"), False, 0
+        for tries, pair in enumerate(pairs(self.space, self.coins, ("redraw",))):
+            go_on()
+            seeds = [int(s) for s in self.coins.integers(0, 2**31, 4)]
+            try:
+                first = self.lab.plays(pair.one, pair.batches, [seeds[0], *seeds])
+            except TargetFailed as failure:
+                if not failure.reported or tries >= 4 + PROBES:
+                    raise
+                continue
+            if first[0] != first[1] and not self.options.unseeded:
+                self._refuse(pair, first)
+            randomised = randomised or len(set(first[1:])) > 1
+            self._look_twice(pair, seeds[0], randomised)
+            done += 1
+            if done == PROBES:
+                break
+        return randomised or self.options.unseeded
+
+    def _refuse(self, pair: Pair, first: Sequence[Any]) -> None:
+        at = next(i for i, (a, b) in enumerate(zip(first[0], first[1], strict=True)) if a != b)
+        call = f"start with {len(pair.one)} records" if at == 0 else f"delete {pair.own[at - 1]}"
+        reason = "the same records, deletions and seed gave another output: it changes without a deletion"
+        raise TargetFailed(call, reason, "If it draws randomness of its own, say --unseeded.")
+
+    def _look_twice(self, pair: Pair, seed: int, randomised: bool) -> None:
+        """What is published stays as it is while nobody leaves."""
+        first = self.lab.seen(self.target.start(pair.one, seed))
+        looks = [("looking again", self.target.look)] if self.target.can_look else []
+        if not randomised:
+            looks.append(("delete nobody", lambda: self.target.delete([])))
+        for call, again_by in looks:
+            try:
+                again = self.lab.seen(again_by())
+            except TargetFailed as failure:
+                if not failure.reported:
+                    raise
+                continue
+            if apart(first, again) > self.options.tolerance:
+                raise TargetFailed(call, "its output changed without a deletion")
+
+    def _judge_forgetting(self) -> None:
+        go_on = self.until(max(0.2, self.clock.spent / self.clock.budget + 0.1), "does it forget?")
+        free = bool(self.target.about.get("free")) and not self.options.rows
+        self.forgets = forgetting(self.lab, self.space, self.coins, self.alpha, go_on, extremes=free)
+        if self.forgets.verdict == "no" and self.forgets.evidence:
+            self.findings.append({"kind": "forgets", **self.forgets.evidence})
+
+    def _look_for_exposures(self) -> None:
+        go_on = self.until(0.6, "reading values off")
+        free = self.target.about.get("free") and len(self.space.columns) == 1 and not self.options.rows
+        wide = (replace(WIDE, name=self.space.columns[0].name),)
+        space = replace(self.space, columns=wide) if free else self.space
+        for name in registry.names(EXPOSURES):
+            attack: Attack = registry.find(EXPOSURES, name)()
+            found, staged = None, False
+            for stage in attack.stages(space, self.coins):
+                if not go_on():
+                    return
+                staged, seed = True, int(self.coins.integers(0, 2**31, 1)[0])
+                try:
+                    found = attack.play(self.lab, stage, seed)
+                except TargetFailed as failure:
+                    if not failure.reported:
+                        raise
+                if found is not None:
+                    self.exposures.append(found)
+                    self.findings.append(
+                        {"kind": "exposure", **found.as_json(), "stage": stage.as_json(), "seed": seed}
+                        | {"claims": found.claims}
+                    )
+                    break
+            if staged:
+                result = "nothing" if found is None else f"{found.exposed} of {found.of} values exposed"
+                self.attacks.append({"attack": name, "kind": "structural", "result": result})
+
+    def _look_for_collisions(self) -> None:
+        """A pair with the same first output; for a deterministic target it is a proof."""
+        share = self.until(0.35 if self.randomised else 0.8, "looking for colliding worlds")
+        tolerance = self.options.tolerance
+
+        def go_on(done: Search) -> bool:
+            return share() and not (done.tried >= ENOUGH[0] and done.collided >= ENOUGH[1])
+
+        found = self.search = search(self.lab, self.space, self.coins, go_on, tolerance)
+        told = (
+            f"told apart after {len(found.batches)}" if found.pair else f"none of {found.collided} told apart"
+        )
+        self.attacks.append({"attack": "collisions", "kind": "structural", "result": told, **found.as_json()})
+        if found.rounding:
+            pair, seed, where = found.rounding
+            self.findings.append(self._collision("rounding", pair, pair.batches[:where], seed))
+        if found.pair is None:
+            return
+        shrinking = self.until(0.45 if self.randomised else 0.9, "making the witness small")
+        pair, batches = shrink(self.lab, found.pair, found.batches, found.seed, shrinking, tolerance)
+        self.search.pair, self.search.batches = pair, batches
+        if is_deterministic(self.lab, pair, batches, self.coins):
+            worlds = more_worlds(
+                self.lab, self.space, pair, batches, found.seed, self.coins, shrinking, tolerance
+            )
+            self.verdict, self.delta = "broken", 1 - 1 / len(worlds)
+            self.argument = (
+                f"{len(worlds)} worlds share the first output and all differ after {_deletions(batches)}; "
+                f"the target is deterministic: δ ≥ 1 − 1/{len(worlds)}"
+            )
+            self.findings.append(
+                self._collision("collision", pair, batches, found.seed)
+                | {"worlds": [list(w) for w in worlds]}
+            )
+
+    def _certify(self) -> None:
+        """Bounds for a randomised target, the rate of false alarms shared among all looks."""
+        first = self.options.first
+        if first.epsilon is not None:
+            self.assumptions.append(
+                f"the first output is ({first.epsilon:g}, {first.delta:g})-DP for a replacement"
+            )
+        if self.target.has_density:
+            self.assumptions.append(
+                "the density that the target states for its first output, in exact arithmetic"
+            )
+        candidates = self._candidates()
+        alpha = self.alpha / (CANDIDATES * len(LOOKS))
+        for i, candidate in enumerate(candidates):
+            share = 0.6 + 0.37 * (i + 1) / len(candidates)
+            if self._judge(candidate, self.until(share, "judging on fresh runs"), share, alpha):
+                break
+        self._indicate(candidates)
+
+    def _judge(self, candidate: Candidate, go_on: Callable[..., bool], share: float, alpha: float) -> bool:
+        """Stopping point after stopping point, as far as time allows; whether one convicts."""
+        pace = 0.0
+        for runs in LOOKS:
+            began = self.clock.spent
+            if not go_on() or began + pace * runs / 2 > share * self.clock.budget:
+                break
+            judgement = look(self.lab, candidate, runs, self.coins, self.options.first, alpha)
+            pace = (self.clock.spent - began) / runs
+            self.judged.append(judgement)
+            self._convict(judgement, alpha)
+            if judgement.delta > max(0.05, 0.35 * candidate.promise):
+                break  # more runs would move the bound by little
+        if self.judged:
+            self.attacks.append(
+                {"kind": "learned", "result": _told(self.judged[-1]), **self.judged[-1].as_json()}
+            )
+        return self.verdict == "broken"
+
+    def _candidates(self) -> list[Candidate]:
+        """The most promising pairs, the one that collides under a common seed among them."""
+        go_on, made = self.until(0.6, "looking for promising worlds"), list[Candidate]()
+        first = self.options.first
+        if self.search.pair is not None:
+            made.append(pilot(self.lab, self.search.pair, self.search.batches, self.coins, first))
+        for pair in pairs(self.space, self.coins):
+            if not go_on() or (made and made[0].promise > 0.6) or len(made) >= 60:
+                break
+            if pair.one == pair.other:
+                continue
+            try:
+                made.append(pilot(self.lab, pair, pair.batches, self.coins, first))
+            except TargetFailed as failure:
+                if not failure.reported:
+                    raise
+            made.sort(key=lambda c: -c.promise)
+        return made[:CANDIDATES]
+
+    def _convict(self, judgement: Judgement, alpha: float) -> None:
+        """What a judgement proves, if anything; the larger bound is kept."""
+        if judgement.delta > max(0.0, self.delta or 0.0):
+            self.verdict, self.delta = "broken", judgement.delta
+            self.argument = (
+                f"advantage at least {judgement.advantage_at_least:.3g} with the updates, first outputs "
+                f"at most {judgement.first_at_most:.3g} apart (by {judgement.first_by})"
+            )
+            self._replace_finding(judgement)
+        elif not self.verdict and judgement.p_value <= alpha * PARTS["imperfect"]:
+            self.verdict = "not perfectly safe"
+            self.argument = (
+                f"given the first output, the updates tell two worlds apart (p = {judgement.p_value:.1g}, "
+                f"{judgement.compared} runs compared)"
+            )
+            self._replace_finding(judgement)
+
+    def _replace_finding(self, judgement: Judgement) -> None:
+        self.findings = [f for f in self.findings if f["kind"] != "statistics"]
+        self.findings.append(
+            {
+                "kind": "statistics",
+                **_pair_json(judgement.pair, judgement.batches),
+                "runs": judgement.runs,
+                "assumed": {"epsilon": self.options.first.epsilon, "delta": self.options.first.delta},
+                "confidence": self.options.confidence,
+                "shows": self.verdict,
+                "was": judgement.as_json(),
+            }
+        )
+
+    def _indicate(self, candidates: Sequence[Candidate]) -> None:
+        """A difference of two learned advantages: worth saying, and no bound."""
+        best = max(candidates, key=lambda c: c.advantage - c.first_advantage, default=None)
+        if not self.verdict and best is not None and best.advantage - best.first_advantage > 0.25:
+            self.indications.append(
+                f"learned from few runs, updates told two worlds apart with advantage {best.advantage:.2f}, "
+                f"the first output alone with {best.first_advantage:.2f}: an indication, no bound"
+            )
+
+    def _conclude(self) -> Verdict:
+        if not self.verdict and self.search.near and not self.search.collided:
+            self.indications.append(
+                f"{self.search.near} pairs had first outputs that agree to 12 digits and no further; "
+                "an observer who sees fewer digits (--digits 9) may be another matter"
+            )
+        if not self.verdict and self.exposures:
+            self.indications.append("values of people who stay were read off, without a bound on δ")
+        tried = len({a["attack"] for a in self.attacks})
+        confidence = f"{self.options.confidence:.0%}".replace("%", " %")
+        plural = "s" if tried != 1 else ""
+        verdict = self.verdict or f"not broken by these {tried} attack{plural} ({confidence})"
+        return Verdict(
+            target=self.named,
+            undeleted=verdict,
+            forgets=self.forgets,
+            delta=self.delta,
+            argument=self.argument,
+            assumptions=tuple(self.assumptions),
+            attacks=tuple(self.attacks),
+            exposures=tuple(self.exposures),
+            smallest=self._smallest(),
+            indications=tuple(self.indications),
+            rounding=self._rounding(),
+            findings=tuple(self.findings),
+            randomised=self.randomised,
+            real_values=bool(self.options.rows),
+            versions=dict(self.target.about.get("versions", {})),
+            options=self.options,
+            runs=self.target.calls,
+            seconds=self.clock.spent,
+        )
+
+    def _smallest(self) -> str:
+        """The smallest leak that this audit would have seen."""
+        said = []
+        if self.verdict:
+            return "does not matter: it was seen"
+        if self.search.collided:
+            share = 1 - (1 - self.options.confidence) ** (1 / self.search.collided)
+            said.append(
+                f"one that shows in {share:.2g} of the pairs of worlds that share a first output "
+                f"({self.search.collided} were tried)"
+            )
+        if self.judged:
+            said.append(
+                f"δ of about {min(j.resolution for j in self.judged):.2g} between the worlds that were judged"
+            )
+        return "; ".join(said) or "none: no two worlds shared a first output, and no bound could be had"
+
+    def _rounding(self) -> str | None:
+        if self.search.rounding is None:
+            return None
+        return (
+            "worlds with the same first output differ later in the last digits: rounding itself tells of "
+            f"those who stay (by less than {self.options.tolerance:g}; --tolerance 0 counts it as a break)"
+        )
+
+    def _collision(self, kind: str, pair: Pair, batches: Any, seed: int) -> dict[str, Any]:
+        outputs = [self.lab.play(world, batches, seed) for world in (pair.one, pair.other)]
+        return {
+            "kind": kind,
+            **_pair_json(pair, batches),
+            "seed": seed,
+            "tolerance": 0.0 if kind == "rounding" else self.options.tolerance,
+            "outputs": {"one": list(outputs[0]), "other": list(outputs[1])},
+        }
+
+
+def _told(judgement: Judgement) -> str:
+    if judgement.delta > 0:
+        return f"δ ≥ {judgement.delta:.3g}"
+    return f"advantage {judgement.advantage:.2g}, first outputs up to {judgement.first_at_most:.2g} apart"
+
+
+def _deletions(batches: Sequence[Any]) -> str:
+    return f"{len(batches)} deletion{'s' if len(batches) > 1 else ''}"
+
+
+def _pair_json(pair: Pair, batches: Any) -> dict[str, Any]:
+    return {
+        "family": pair.family,
+        "one": list(pair.one),
+        "other": list(pair.other),
+        "batches": [list(batch) for batch in batches],
+    }

@@ -1,0 +1,148 @@
+"""What can be audited: anything with a first output and an answer to a deletion.
+
+    mechanism:noisy-sum            one of ours; also baseline:…, leaky:…, retrain:median, recompute:sum
+    sklearn.cluster:KMeans         an estimator, retrained after each deletion
+    package.module:factory         an object with a deletion of its own; file.py:factory works too
+    exec:./my_curator              any program that speaks one JSON object per line
+
+A target answers `start(records, seed)` and `delete(ids)` with what it publishes.  Every one that is named
+runs in a process of its own, so that a crash or a hang ends a call and not the audit.
+"""
+
+import json
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from undeleted.audit.columns import Column, Record, columns_from
+from undeleted.audit.targets._program import Clock, Program
+from undeleted.errors import BadQuestion, TargetFailed
+
+LINE = (Column("x", 0, 1000),)
+
+
+class Curator(Protocol):
+    """What an adapter is: `columns` (and `label`) say what its records look like, if it has them."""
+
+    def start(self, records: Sequence[Record], seed: int) -> Any:
+        """Read the records and publish; all randomness from the seed."""
+
+    def delete(self, ids: Sequence[str]) -> Any:
+        """Honour the deletion and publish again."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """A target as the command line names it, with what the observer sees of it."""
+
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    see: tuple[str, ...] = ()
+    at: tuple[tuple[float, ...], ...] = ()
+    columns: tuple[Column, ...] = ()
+    label: str | None = None
+    features: int = 1
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "settings": dict(self.settings),
+            "see": list(self.see),
+            "at": [list(point) for point in self.at],
+            "columns": {c.name: c.as_json() for c in self.columns},
+            "label": self.label,
+            "features": self.features,
+        }
+
+
+class Target:
+    """A running target; `play` gives whole transcripts."""
+
+    def __init__(self, named: Named, clock: Clock, *, hide: bool = False) -> None:
+        self.named, self.clock = named, clock
+        self.is_program = named.name.startswith("exec:")
+        command = (
+            shlex.split(named.name[5:]) if self.is_program else [sys.executable, "-m", f"{__name__}._serve"]
+        )
+        if not command:
+            raise BadQuestion(
+                "exec: names no program.", "Write exec:./my_curator, or exec:'perl curator.pl'."
+            )
+        self._program = Program(command, clock, hide=hide)
+        self.calls = 0
+        self.chunk = 1
+        if self.is_program:
+            self.about: dict[str, Any] = {}
+        else:
+            hello = json.loads(json.dumps(named.as_json()))
+            self.about = self._program.ask({"op": "hello", **hello}, "loading the target")
+        declared = columns_from(self.about.get("columns") or {})
+        self.columns = named.columns or declared or LINE
+        self.label = named.label or self.about.get("label")
+
+    @property
+    def has_density(self) -> bool:
+        """Whether the target knows the density of its own first output."""
+        return bool(self.about.get("density"))
+
+    @property
+    def can_look(self) -> bool:
+        return bool(self.about.get("looks"))
+
+    def start(self, records: Sequence[Record], seed: int) -> Any:
+        message = {"op": "start", "records": list(records), "seed": seed}
+        return self._output(message, f"start with {len(records)} records")
+
+    def delete(self, ids: Sequence[str]) -> Any:
+        return self._output({"op": "delete", "ids": list(ids)}, f"delete {', '.join(ids) or 'nobody'}")
+
+    def look(self) -> Any:
+        """The present output again, where a target can show it."""
+        return self._output({"op": "look"}, "looking again")
+
+    def log_density(self, records: Sequence[Record], outputs: Sequence[Any]) -> list[float]:
+        """The log density of first outputs, were these the records."""
+        message = {"op": "density", "records": list(records), "outputs": list(outputs)}
+        answer = self._program.ask(message, "asking for the density of the first output")
+        return [float(v) for v in answer["output"]]
+
+    def play(
+        self, records: Sequence[Record], batches: Sequence[Sequence[str]], seeds: Sequence[int]
+    ) -> list[list[Any]]:
+        """One transcript of outputs for every seed."""
+        if self.is_program:
+            return [[self.start(records, seed), *(self.delete(batch) for batch in batches)] for seed in seeds]
+        played: list[list[Any]] = []
+        while len(played) < len(seeds):
+            some = list(seeds[len(played) : len(played) + self.chunk])
+            began = self.clock.now()
+            message = {
+                "op": "play",
+                "records": list(records),
+                "batches": list(map(list, batches)),
+                "seeds": some,
+            }
+            call = f"start with {len(records)} records and {len(batches)} deletions"
+            played += self._output(message, call)
+            self.calls += len(some) * (1 + len(batches)) - 1
+            took = self.clock.now() - began
+            self.chunk = max(1, min(4 * self.chunk, round(len(some) * 0.25 / max(took, 1e-4))))
+        return played
+
+    def close(self) -> None:
+        self._program.close()
+
+    def __enter__(self) -> "Target":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _output(self, message: dict[str, Any], call: str) -> Any:
+        self.calls += 1
+        answer = self._program.ask(message, call)
+        if "output" not in answer:
+            raise TargetFailed(call, "its answer has neither an output nor an error")
+        return answer["output"]

@@ -1,0 +1,142 @@
+"""From the name of a Python target to something that starts and deletes.
+
+An object is met by the first adapter that knows its methods; `adapters/` holds one short file for each
+kind.  What none of them knows needs an adapter of the user's own: a class with `start` and `delete`.
+"""
+
+import copy
+import importlib
+import importlib.metadata
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from undeleted import registry
+from undeleted.audit.columns import Column, Record, columns_from
+from undeleted.audit.targets._ours import OURS, ours
+from undeleted.audit.targets._view import View
+from undeleted.errors import BadQuestion
+
+ADAPTERS = "undeleted.audit.targets.adapters"
+FIRST = ("native", "update-revert", "delete-rows", "retrained")  # an object that could be two is the first
+
+
+class Loaded:
+    """A curator with the columns of its records and all that the auditor asks about it."""
+
+    def __init__(self, curator: Any, columns: Sequence[Column], label: str | None, about: Mapping[str, Any]):
+        self.curator, self.columns, self.label, self._about = curator, tuple(columns), label, about
+        self.start, self.delete = curator.start, curator.delete
+        self.look: Any = getattr(curator, "look", None)
+        self.log_density: Any = getattr(curator, "log_density", None)
+
+    def about(self) -> dict[str, Any]:
+        return {
+            "columns": {c.name: c.as_json() for c in self.columns},
+            "label": self.label,
+            "looks": self.look is not None,
+            "density": self.log_density is not None,
+            **self._about,
+        }
+
+
+def load(named: Mapping[str, Any]) -> Loaded:
+    """The target that a message names."""
+    name, settings = named["name"], named["settings"]
+    columns, label = columns_from(named["columns"]), named["label"]
+    kind, _, rest = name.partition(":")
+    if kind in OURS:
+        curator = ours(kind, rest, columns, settings)
+        return Loaded(curator, curator.columns, curator.label, {"adapter": "ours", "versions": {}})
+    thing = _find(kind, rest, name)
+    make = maker(thing, settings)
+    example = make(0)
+    for adapter in (registry.find(ADAPTERS, known) for known in FIRST):
+        if adapter.fits(example):
+            break
+    else:
+        problem = f"{name} makes a {type(example).__name__}, which neither deletes nor can be fitted again."
+        remedy = "Write a class with start(records, seed) and delete(ids): docs/audit.md shows one."
+        raise BadQuestion(problem, remedy)
+    view = View(tuple(named["see"]), tuple(map(tuple, named["at"])), columns, label, named.get("features", 1))
+    curator = adapter(make, example, view)
+    told = {
+        "adapter": registry_name(adapter),
+        "versions": versions(kind, example),
+        "free": not columns and adapter is not registry.find(ADAPTERS, "native"),
+    }
+    return Loaded(curator, curator.columns, curator.label, told)
+
+
+def registry_name(adapter: type) -> str:
+    return adapter.__module__.rpartition(".")[2].replace("_", "-")
+
+
+def maker(thing: Any, settings: Mapping[str, Any]) -> Callable[[int], Any]:
+    """Builds a fresh object for a seed: a factory is called with the settings, an object is copied."""
+    if not callable(thing):
+        if settings:
+            raise BadQuestion("an object takes no settings.", "Name the class or function that makes it.")
+        return lambda seed: copy.deepcopy(thing)
+    try:
+        known = inspect.signature(thing).parameters
+    except (TypeError, ValueError):  # some compiled classes have no signature
+        return lambda seed: thing(**settings)
+    names = set(known)
+    open_ended = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in known.values())
+    unknown = [s for s in settings if s not in names]
+    if unknown and not open_ended:
+        raise BadQuestion(
+            f"the target takes no setting {unknown[0]!r}.", f"It takes: {', '.join(names) or 'none'}."
+        )
+    seeds = [n for n in ("seed", "random_state") if n in names and n not in settings]
+    return lambda seed: thing(**settings, **dict.fromkeys(seeds, seed % 2**32))
+
+
+def _find(module: str, attribute: str, name: str) -> Any:
+    """`package.module:thing`, or `file.py:thing`."""
+    if not attribute:
+        remedy = "Write mechanism:noisy-sum, package.module:factory, file.py:factory or exec:./program."
+        raise BadQuestion(f"{name!r} names no target.", remedy)
+    sys.path.insert(0, str(Path.cwd()))
+    if module.endswith(".py"):
+        path = Path(module)
+        if not path.is_file():
+            raise BadQuestion(f"there is no file {module}.", "Check the path.")
+        sys.path.insert(0, str(path.parent.resolve()))
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None
+        assert spec.loader is not None
+        found: Any = importlib.util.module_from_spec(spec)
+        sys.modules[path.stem] = found
+        spec.loader.exec_module(found)
+    else:
+        try:
+            found = importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            missing = error.name or module
+            if not (module + ".").startswith(missing + "."):
+                raise
+            remedy = f"Install it in this environment, or check the name: {name}."
+            raise BadQuestion(f"there is no module {missing}.", remedy) from None
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise BadQuestion(f"{module} has no {part!r}.", "Check the name behind the colon.")
+        found = getattr(found, part)
+    return found
+
+
+def versions(module: str, example: Any) -> dict[str, str]:
+    """The versions of the distributions that the target comes from."""
+    tops = {module.partition(".")[0], type(example).__module__.partition(".")[0]}
+    known = importlib.metadata.packages_distributions()
+    names = sorted({d for top in tops for d in known.get(top, [])})
+    return {name: importlib.metadata.version(name) for name in names}
+
+
+def rows_of(records: Sequence[Record]) -> dict[str, int]:
+    """Where every id stands."""
+    return {record["id"]: i for i, record in enumerate(records)}

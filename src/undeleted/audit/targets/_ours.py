@@ -1,0 +1,113 @@
+"""Mechanisms, leaky mechanisms and baselines of ours as targets.
+
+    mechanism:noisy-sum   baseline:tree-counter   leaky:hidden-range-median   retrain:median   recompute:sum
+
+Settings: `epsilon` of the noise (1), `high` of the column x = 0, …, high, `horizon` of a tree.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from undeleted import registry
+from undeleted.audit.columns import Column, Record
+from undeleted.audit.subjects import FOLDERS, MADE_OF, build, names
+from undeleted.baselines.certified_removal import CertifiedRemoval
+from undeleted.coins import seeded
+from undeleted.errors import BadQuestion, UnknownName
+from undeleted.privacy import Budget
+
+OURS = {"mechanism": FOLDERS[0], "leaky": FOLDERS[1], "baseline": FOLDERS[2], "retrain": "", "recompute": ""}
+SETTINGS = {"epsilon": 1.0, "high": None, "horizon": 64}
+
+
+class OneOfOurs:
+    """An algorithm of the games: records are points, and coins come from the seed."""
+
+    label: str | None = None
+
+    def __init__(self, make: Any, column: Column) -> None:
+        self._make = make
+        self.columns: tuple[Column, ...] = (column,)
+        self._algorithm: Any = None
+        self._left: dict[str, Any] = {}
+
+    def start(self, records: Sequence[Record], seed: int) -> Any:
+        name = self.columns[0].name
+        self._left = {record["id"]: record[name] for record in records}
+        self._algorithm = self._make()
+        return self._algorithm.start(list(self._left.values()), seeded(seed))
+
+    def delete(self, ids: Sequence[str]) -> Any:
+        return self._algorithm.delete([self._left.pop(name) for name in ids])
+
+
+class Removal(OneOfOurs):
+    """Certified removal: records are features and a label, and the density of the first output is known."""
+
+    def __init__(self, make: Any, columns: Sequence[Column]) -> None:
+        super().__init__(make, columns[0])
+        self.columns, self.label = tuple(columns), columns[-1].name
+
+    def start(self, records: Sequence[Record], seed: int) -> Any:
+        self._left = {record["id"]: self._point(record) for record in records}
+        self._algorithm = self._make()
+        return self._algorithm.start(list(self._left.values()), seeded(seed))
+
+    def log_density(self, records: Sequence[Record], output: Sequence[float]) -> float:
+        return float(self._make().log_density([self._point(r) for r in records], output))
+
+    def _point(self, record: Record) -> tuple[float, ...]:
+        return tuple(c.as_number(record[c.name]) for c in self.columns)
+
+
+def _removal(settings: Mapping[str, Any]) -> Removal:
+    y = Column("y", -1.0, 1.0) if settings.get("loss") == "ridge" else Column("y", values=(0, 1))
+    unknown = [s for s in settings if s not in ("loss", "l2", "sigma")]
+    if unknown:
+        raise BadQuestion(f"certified removal takes no setting {unknown[0]!r}.", "It takes: loss, l2, sigma.")
+    return Removal(
+        lambda: CertifiedRemoval(**settings), (Column("x0", -1.0, 1.0), Column("x1", -1.0, 1.0), y)
+    )
+
+
+def ours(kind: str, name: str, columns: Sequence[Column], settings: Mapping[str, Any]) -> OneOfOurs:
+    """One of ours by name."""
+    if (kind, name) == ("baseline", "certified-removal"):
+        return _removal(settings)
+    full = f"{kind}-{name}" if kind in ("retrain", "recompute") else name
+    known = [n for n in names() if _kind(n) == (OURS[kind] or FOLDERS[2])]
+    if full not in known or (not OURS[kind] and full not in MADE_OF):
+        raise UnknownName(f"{kind}s" if OURS[kind] else kind, name, known if OURS[kind] else _made_of(kind))
+    unknown = [s for s in settings if s not in SETTINGS]
+    if unknown:
+        raise BadQuestion(
+            f"{kind}:{name} takes no setting {unknown[0]!r}.", f"It takes: {', '.join(SETTINGS)}."
+        )
+    chosen = SETTINGS | dict(settings)
+    high = chosen["high"] or (round(columns[0].high) if columns and columns[0].is_number else _usual(full))
+    built = build(full, domain=high + 1, n=1, k=chosen["horizon"], noise=Budget(float(chosen["epsilon"])))
+    column = Column("x", values=tuple(map(str, range(high + 1)))) if built.texts else Column("x", 0, high)
+    return OneOfOurs(built.make, column)
+
+
+def _kind(name: str) -> str:
+    base = MADE_OF.get(name, (name, {}))[0]
+    return next(folder for folder in FOLDERS if base in registry.names(folder))
+
+
+def _made_of(kind: str) -> list[str]:
+    return [n.removeprefix(f"{kind}-") for n in MADE_OF if n.startswith(f"{kind}-")]
+
+
+def _usual(name: str) -> int:
+    """A wide range where outputs are exact; a narrow one where noise grows with it."""
+    if name.endswith(("xor-pad", "xor-undeleted")):
+        return 15
+    exact = ("exact-sum", "retrain-", "bulletin", "frozen", "threshold")
+    return (
+        1000
+        if name.startswith(exact)
+        else 1
+        if name.endswith(("sum", "mean", "count", "tree", "counter"))
+        else 7
+    )

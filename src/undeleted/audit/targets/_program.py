@@ -1,0 +1,163 @@
+"""A program that answers one line of JSON with one line of JSON, within a time.
+
+It runs in a session of its own, so that what it started ends with it.  Its stderr is kept apart; the last
+line of it is told when it crashes, unless it may hold somebody's values.
+"""
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from typing import Any, Never
+
+from undeleted.errors import BadQuestion, TargetFailed
+
+LONGEST = 64 * 2**20  # bytes of one answer
+
+
+class BudgetOver(Exception):
+    """The audit's time is up; what was found until now stands."""
+
+
+class Clock:
+    """How long an audit may take in all, and how long a single call."""
+
+    def __init__(self, budget: float, patience: float | None = None) -> None:
+        self.budget, self.began = budget, time.monotonic()
+        self.patience = min(30.0, budget / 2) if patience is None else min(patience, budget)
+
+    @staticmethod
+    def now() -> float:
+        return time.monotonic()
+
+    @property
+    def left(self) -> float:
+        return self.began + self.budget - time.monotonic()
+
+    @property
+    def spent(self) -> float:
+        return time.monotonic() - self.began
+
+    def check(self) -> None:
+        if self.left <= 0:
+            raise BudgetOver
+
+
+class Program:
+    """A child process that speaks JSON lines."""
+
+    def __init__(self, command: Sequence[str], clock: Clock, *, hide: bool = False) -> None:
+        self._clock, self._hide, self._buffer = clock, hide, b""
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the program
+        try:
+            self._child = subprocess.Popen(
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                start_new_session=True,
+                env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            )
+        except OSError as error:
+            remedy = "Name a program that is there and may be run; with arguments, quote it all."
+            raise BadQuestion(f"{command[0]} cannot be run ({error.strerror}).", remedy) from None
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
+        self._to, self._from = self._child.stdin.fileno(), self._child.stdout.fileno()
+        os.set_blocking(self._to, False)
+        os.set_blocking(self._from, False)
+
+    def ask(self, message: dict[str, Any], call: str) -> dict[str, Any]:
+        """Its answer; an error it reports, a crash, a hang and garbage all end the call by name."""
+        self._clock.check()
+        line = self._exchange(json.dumps(message, separators=(",", ":")).encode() + b"\n", call)
+        try:
+            answer = json.loads(line)
+        except (ValueError, RecursionError):
+            raise TargetFailed(call, "it printed something that is not JSON") from None
+        if not isinstance(answer, dict):
+            raise TargetFailed(call, "it answered with JSON that is no object")
+        if "misuse" in answer:
+            raise BadQuestion(*answer["misuse"])
+        if "error" in answer:
+            told = "" if self._hide else f": {_short(str(answer['error']))}"
+            raise TargetFailed(call, f"it reported an error{told}", reported=True)
+        return answer
+
+    def close(self) -> None:
+        """End it, and all that it started."""
+        try:
+            os.killpg(self._child.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            self._child.kill()
+        self._child.wait()
+        for stream in (self._child.stdin, self._child.stdout, self._errors):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+    def _exchange(self, request: bytes, call: str) -> bytes:
+        until = time.monotonic() + self._clock.patience
+        with selectors.DefaultSelector() as wait:
+            wait.register(self._from, selectors.EVENT_READ)
+            wait.register(self._to, selectors.EVENT_WRITE)
+            while b"\n" not in self._buffer:
+                left = min(until - time.monotonic(), self._clock.left)
+                if left <= 0:
+                    self._too_late(call)
+                for key, _ in wait.select(left):
+                    if key.fd == self._to:
+                        request = request[self._send(request, call) :]
+                        if not request:
+                            wait.unregister(self._to)
+                    else:
+                        self._receive(call)
+        if request:
+            raise TargetFailed(call, "it answered before it had read the request")
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line
+
+    def _send(self, request: bytes, call: str) -> int:
+        try:
+            return os.write(self._to, request[:65536])
+        except BlockingIOError:
+            return 0
+        except BrokenPipeError:
+            self._died(call)
+
+    def _receive(self, call: str) -> None:
+        piece = os.read(self._from, 1 << 20)
+        if not piece:
+            self._died(call)
+        self._buffer += piece
+        if len(self._buffer) > LONGEST:
+            raise TargetFailed(call, f"its answer is longer than {LONGEST >> 20} MiB")
+
+    def _too_late(self, call: str) -> Never:
+        if self._clock.left > 0:
+            raise TargetFailed(call, f"it gave no answer within {self._clock.patience:.3g} s")
+        raise BudgetOver
+
+    def _died(self, call: str) -> Never:
+        try:
+            code = self._child.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            raise TargetFailed(call, "it closed its output") from None
+        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        told = "" if self._hide else self._last_words()
+        raise TargetFailed(call, f"it ended with {how}{told}")
+
+    def _last_words(self) -> str:
+        self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, self._errors.tell() - 4096))
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        return f": {_short(lines[-1])}" if lines else ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 200 else text[:199] + "…"

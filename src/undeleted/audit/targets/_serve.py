@@ -1,0 +1,59 @@
+"""A Python target as a program that speaks JSON lines: `python -m undeleted.audit.targets._serve`.
+
+The first line names the target; what it prints itself goes to stderr.
+"""
+
+import json
+import os
+import sys
+from typing import Any
+
+from undeleted.audit.targets._load import Loaded, load
+from undeleted.errors import UndeletedError
+from undeleted.games.transcript import plain
+
+
+def serve(target: Loaded, message: dict[str, Any]) -> Any:
+    """The output that one request asks for."""
+    match message["op"]:
+        case "start":
+            return target.start(message["records"], message["seed"])
+        case "delete":
+            return target.delete(message["ids"])
+        case "look":
+            return target.look()
+        case "density":
+            return [target.log_density(message["records"], z) for z in message["outputs"]]
+        case "play":
+            return [_transcript(target, message, seed) for seed in message["seeds"]]
+    raise ValueError(f"there is no operation {message['op']!r}")
+
+
+def _transcript(target: Loaded, message: dict[str, Any], seed: int) -> list[Any]:
+    first = plain(target.start(message["records"], seed))
+    return [first, *(plain(target.delete(batch)) for batch in message["batches"])]
+
+
+def main() -> None:
+    """Answer until nobody asks."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    target = None
+    for line in sys.stdin:
+        try:
+            message = json.loads(line)
+            if target is None:
+                target = load(message)
+                answer = target.about()
+            else:
+                answer = {"output": plain(serve(target, message))}
+        except UndeletedError as error:
+            answer = {"misuse": [error.what, error.remedy]} if target is None else {"error": error.what}
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""What the observer sees of a fitted object: attributes, predictions on given points, hard labels.
+
+    coef_,intercept_     these attributes
+    fitted               every public fitted attribute that can be written down
+    predictions          `predict` of a regressor, `predict_proba` or `decision_function` of a classifier
+    labels               `predict`
+
+Named by nothing, it is centres of a clustering, coefficients of a linear model, labels of another
+classifier, predictions of another regressor, else everything fitted.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from undeleted.audit.columns import Column, Record
+from undeleted.coins import seeded
+from undeleted.errors import BadQuestion
+from undeleted.games.transcript import plain
+
+POINTS = 33  # on a line; in the plane and beyond, twice as many at random
+
+
+class View:
+    """How records become X and y, and an object becomes an output."""
+
+    def __init__(
+        self,
+        see: tuple[str, ...],
+        at: tuple[tuple[float, ...], ...],
+        columns: tuple[Column, ...],
+        label: str | None,
+        features: int,
+    ) -> None:
+        self.see, self.at, self.columns, self.label, self.count = see, at, columns, label, features
+
+    def supervise(self, kind: str | None) -> None:
+        """Fill in the columns of a model that learns `numbers`, `classes` or nothing in particular."""
+        if not self.columns:
+            names = ["x"] if self.count == 1 else [f"x{i}" for i in range(self.count)]
+            self.columns = tuple(Column(name, 0, 100) for name in names)
+            if kind is not None:
+                y = Column("y", -64, 64) if kind == "numbers" else Column("y", values=(0, 1))
+                self.columns, self.label = (*self.columns, y), "y"
+        if kind is not None and self.label is None:
+            problem = "this target learns a label, and no column is one."
+            raise BadQuestion(problem, "Name it with --label, beside --column.")
+
+    @property
+    def features(self) -> tuple[Column, ...]:
+        return tuple(c for c in self.columns if c.name != self.label)
+
+    def matrix(self, records: Sequence[Record]) -> Any:
+        rows = [[c.as_number(record[c.name]) for c in self.features] for record in records]
+        return np.array(rows, dtype=np.float64).reshape(len(records), len(self.features))
+
+    def target(self, records: Sequence[Record]) -> Any:
+        """The labels; None where there are none."""
+        if self.label is None:
+            return None
+        column = next(c for c in self.columns if c.name == self.label)
+        values = [column.as_number(record[self.label]) for record in records]
+        return np.array(values, dtype=np.float64 if column.is_number else np.int64)
+
+    def of(self, fitted: Any) -> Any:
+        """What is seen of a fitted object."""
+        if not self.see:
+            return self._usual(fitted)
+        seen = [self._one(fitted, name) for name in self.see]
+        return seen[0] if len(seen) == 1 else seen
+
+    def _one(self, fitted: Any, name: str) -> Any:
+        match name:
+            case "fitted":
+                return _fitted(fitted)
+            case "labels":
+                return fitted.predict(self.points())
+            case "predictions":
+                ways = ("predict_proba", "decision_function", "predict")
+                return next(getattr(fitted, way) for way in ways if hasattr(fitted, way))(self.points())
+        if not hasattr(fitted, name):
+            raise AttributeError(f"the fitted object has no {name}")
+        found = getattr(fitted, name)
+        return found() if callable(found) else found
+
+    def _usual(self, fitted: Any) -> Any:
+        if hasattr(fitted, "cluster_centers_"):
+            return fitted.cluster_centers_
+        if hasattr(fitted, "coef_"):
+            return [fitted.coef_, getattr(fitted, "intercept_", 0.0)]
+        if self.label is not None and hasattr(fitted, "predict"):
+            return fitted.predict(self.points())
+        return _fitted(fitted)
+
+    def points(self) -> Any:
+        """Where predictions are asked for: as given, or spread over the ranges."""
+        if self.at:
+            return np.array(self.at, dtype=np.float64)
+        if len(self.features) == 1:
+            [only] = self.features
+            spread = np.linspace(0, only.size - 1, min(POINTS, only.size)).round().astype(int)
+            return np.array([[only.as_number(only.at(int(i)))] for i in spread])
+        coins = seeded("where predictions are asked for")
+        drawn = [[c.as_number(v) for v in c.draw(coins, 2 * POINTS)] for c in self.features]
+        return np.array(drawn, dtype=np.float64).T
+
+
+def _fitted(fitted: Any) -> dict[str, Any]:
+    """Public attributes that end in an underscore and can be written down."""
+    found = {}
+    for name, value in vars(fitted).items():
+        if name.endswith("_") and not name.startswith("_"):
+            try:
+                found[name] = plain(value)
+            except TypeError:
+                continue
+    if not found:
+        raise AttributeError("it has no fitted attribute that can be written down; choose what to --see")
+    return found

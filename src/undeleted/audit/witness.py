@@ -1,0 +1,207 @@
+"""A witness file: what an audit found, to be run again from scratch.
+
+It holds worlds, deletions and outputs, never what to run: `replay` runs only what its caller names, and
+says so if that is observed in another way than when the witness was made.
+"""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from undeleted import registry
+from undeleted.audit.certify import CANDIDATES, LOOKS, PARTS, Candidate, FirstOutput, look
+from undeleted.audit.exposures import Stage
+from undeleted.audit.forgetting import DRIFT
+from undeleted.audit.lab import Lab, apart, far
+from undeleted.audit.pairs import Pair
+from undeleted.audit.statistical import Verdict
+from undeleted.audit.targets import Named, Target
+from undeleted.audit.targets._program import BudgetOver, Clock
+from undeleted.coins import seeded
+from undeleted.errors import BadFile, BadQuestion, TargetFailed
+
+FORMAT = "undeleted-witness"
+VERSION = 1
+REDACTED = ("one", "other", "worlds", "outputs", "records", "stage", "claims", "after_deletion", "afresh")
+MARK = "real values of people: keep this file to yourself"
+
+
+def save(verdict: Verdict, path: str | Path, *, redact: bool = False) -> None:
+    """Write what was found; readable by its owner only if it holds real values."""
+    body: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "target": verdict.target.as_json()
+        | {"columns": {c.name: c.as_json() for c in verdict.target.columns}},
+        "digits": verdict.options.digits,
+        "undeleted": verdict.undeleted,
+        "forgets": verdict.forgets.verdict,
+        "findings": [_redacted(f) if redact else f for f in verdict.findings],
+    }
+    if verdict.real_values:
+        body["holds"] = "redacted" if redact else MARK
+        body["target"]["columns"] = {}
+    write(path, json.dumps(body, indent=1, ensure_ascii=False) + "\n", private=verdict.real_values)
+
+
+def write(path: str | Path, text: str, *, private: bool) -> None:
+    """Write a file, for its owner alone if it is private; whole, or not at all."""
+    target = Path(path)
+    scratch = target.with_name(target.name + ".part")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        scratch.unlink(missing_ok=True)
+        handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o644)
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            out.write(text)
+        os.replace(scratch, target)
+    except OSError as error:
+        scratch.unlink(missing_ok=True) if scratch.parent.is_dir() else None
+        raise BadFile(str(path), f"cannot be written ({error.strerror}).", "Choose another place.") from None
+
+
+def _redacted(finding: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: "redacted" if k in REDACTED else v for k, v in finding.items()}
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """Whether a finding shows again."""
+
+    kind: str
+    holds: bool
+    says: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "holds": self.holds, "says": self.says}
+
+
+def load(path: str | Path) -> dict[str, Any]:
+    """A witness file, checked."""
+    remedy = "Give a file written by `undeleted audit`."
+    try:
+        body = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadFile(str(path), f"cannot be read ({error.strerror}).", "Check the path.") from None
+    except ValueError:
+        raise BadFile(str(path), "is not JSON.", remedy) from None
+    if not isinstance(body, dict) or body.get("format") != FORMAT:
+        raise BadFile(str(path), "is not a witness.", remedy)
+    if body.get("version") != VERSION:
+        problem = f"has format version {body.get('version')!r}; this program reads version {VERSION}."
+        raise BadFile(
+            str(path), problem, "Read it with the version of undeleted that wrote it, or a newer one."
+        )
+    findings = body.get("findings")
+    if not isinstance(findings, list) or not all(
+        isinstance(f, dict) and f.get("kind") in KINDS for f in findings
+    ):
+        raise BadFile(str(path), "lacks a part of a witness.", "It was altered; make it anew.")
+    if body.get("holds") == "redacted":
+        raise BadFile(str(path), "was redacted: it holds no worlds to run.", "Replay the one that was not.")
+    if not findings:
+        raise BadFile(str(path), "holds no finding.", "There is nothing to replay.")
+    return body
+
+
+def replay(
+    path: str | Path, named: Named, *, digits: int | None = None, budget: float = 60.0, seed: int = 11
+) -> list[Replayed]:
+    """Run every finding again on a target that the caller names."""
+    body = load(path)
+    was = body.get("target", {})
+    seen = (list(named.see), digits)
+    if seen != (was.get("see", []), body.get("digits")):
+        flags = "".join(f" --see {','.join(was['see'])}" if was.get("see") else "")
+        flags += f" --digits {body['digits']}" if body.get("digits") is not None else ""
+        raise BadQuestion(
+            "the witness was seen by another observer.", f"Give{flags or ' neither --see nor --digits'}."
+        )
+    clock = Clock(budget)
+    with Target(named, clock, hide="holds" in body) as target:
+        lab = Lab(target, digits)
+        try:
+            return [KINDS[f["kind"]](lab, f, seed) for f in body["findings"]]
+        except BudgetOver:
+            raise TargetFailed("replaying", f"the budget of {budget:g} s was over", "Give it more.") from None
+        except (KeyError, TypeError, AttributeError):
+            raise BadFile(str(path), "lacks a part of a witness.", "It was altered; make it anew.") from None
+
+
+def _collision(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
+    _agree_on_the_controlled(f)
+    worlds = f.get("worlds") or [f["one"], f["other"]]
+    played = [lab.play(world, f["batches"], f["seed"]) for world in worlds]
+    again = [lab.play(world, f["batches"], f["seed"]) for world in reversed(worlds)][::-1]
+    if played != again:
+        return Replayed(f["kind"], False, "the target did another thing when it was run again")
+    if len({t[0] for t in played}) != 1:
+        return Replayed(f["kind"], False, "the first outputs are not the same any more")
+    apart_at = [far(a, b, f["tolerance"]) for i, a in enumerate(played) for b in played[:i]]
+    if None in apart_at:
+        return Replayed(f["kind"], False, "the worlds are not told apart any more")
+    count, after = len(worlds), len(f["batches"])
+    return Replayed(
+        f["kind"], True, f"{count} worlds, one first output, and {count} transcripts after {after} deletions"
+    )
+
+
+def _statistics(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
+    _agree_on_the_controlled(f)
+    pair = Pair(f["family"], tuple(f["one"]), tuple(f["other"]), tuple(n for b in f["batches"] for n in b))
+    batches = tuple(map(tuple, f["batches"]))
+    candidate = Candidate(pair, batches, 0.0, 0.0, 0.0, "")
+    alpha = (1 - f["confidence"]) / (CANDIDATES * len(LOOKS))
+    assumed = FirstOutput(f["assumed"]["epsilon"], f["assumed"]["delta"])
+    said = look(lab, candidate, min(int(f["runs"]), LOOKS[-1]), seeded(f"replay {seed}"), assumed, alpha)
+    if f["shows"] == "broken":
+        return Replayed(
+            f["kind"], said.delta > 0, f"δ ≥ {said.delta:.3g} on {said.runs} fresh runs of each world"
+        )
+    found = said.p_value <= alpha * PARTS["imperfect"]
+    return Replayed(f["kind"], found, f"p = {said.p_value:.2g} on {said.runs} fresh runs of each world")
+
+
+def _forgets(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
+    gone = set(f["deleted"])
+    after = lab.play(f["records"], [[name] for name in f["deleted"]], f["seed"])[-1]
+    [afresh] = lab.play([r for r in f["records"] if r["id"] not in gone], [], f["seed"])
+    distance = apart(after, afresh)
+    return Replayed(
+        f["kind"], distance > DRIFT, f"after the deletions {distance:.2g} away from a fresh start"
+    )
+
+
+def _exposure(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
+    """Play the attack again on the same stage; it claims anew."""
+    attack = registry.find("undeleted.audit.exposures", f["attack"])()
+    found = attack.play(lab, Stage.from_json(f["stage"]), f["seed"])
+    says = (
+        "no value is exposed any more" if found is None else f"{found.exposed} of {found.of} values exposed"
+    )
+    return Replayed(f["kind"], found is not None, f"{f['attack']}: {says}")
+
+
+def _agree_on_the_controlled(f: Mapping[str, Any]) -> None:
+    """A witness whose worlds differ in a deleted row shows nothing: leavers may be learned."""
+    gone = {name for batch in f["batches"] for name in batch}
+    worlds: Sequence[Any] = f.get("worlds") or [f["one"], f["other"]]
+    rows = [{r["id"]: r for r in world if r["id"] in gone} for world in worlds]
+    names = [[r["id"] for r in world] for world in worlds]
+    if any(r != rows[0] for r in rows) or any(n != names[0] for n in names) or gone - rows[0].keys():
+        raise BadQuestion(
+            "the worlds of this witness differ in what the attacker controls.",
+            "It was altered; make it anew.",
+        )
+
+
+KINDS = {
+    "collision": _collision,
+    "rounding": _collision,
+    "statistics": _statistics,
+    "forgets": _forgets,
+    "exposure": _exposure,
+}

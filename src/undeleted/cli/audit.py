@@ -1,0 +1,325 @@
+"""`undeleted audit TARGET` and `undeleted replay WITNESS --target TARGET`."""
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from undeleted.cli.output import AsJson, print_facts, print_json
+from undeleted.errors import BadColumns, BadFile, BadQuestion
+
+MOST_ROWS = 20_000
+EPILOG = """
+[bold]Examples[/bold]
+
+undeleted audit retrain:median
+
+undeleted audit sklearn.cluster:KMeans --set n_clusters=2 --html report.html
+
+undeleted audit sklearn.naive_bayes:GaussianNB --see fitted --budget 30s --json
+
+undeleted audit river.stats:Mean
+
+undeleted audit adapter.py:Curator --column age=0..120 --column sex=f,m
+
+undeleted audit exec:./my_curator --data people.csv --redact
+
+[bold]Targets[/bold]
+
+mechanism:NAME, baseline:NAME, leaky:NAME, retrain:median, recompute:sum: ours; `undeleted list` has the names
+
+package.module:thing or file.py:thing: an estimator (retrained), or an object with a deletion of its own
+
+exec:COMMAND: any program that answers {"op":"start",…} and {"op":"delete",…}, one JSON object per line
+"""
+REPLAY_EPILOG = """
+[bold]Example[/bold]
+
+undeleted replay audit/retrain-median.json --target retrain:median
+"""
+
+Settings: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the target, as JSON or text."),
+]
+See: TypeAlias = Annotated[
+    str,
+    typer.Option(help="What is seen: attributes by name, fitted, predictions, labels, or keys of an output."),
+]
+At: TypeAlias = Annotated[Path | None, typer.Option(help="A file of points where predictions are asked for.")]
+Digits: TypeAlias = Annotated[
+    int | None, typer.Option(help="The observer sees numbers rounded to so many decimals.")
+]
+Columns: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--column", metavar="NAME=RANGE", help="A column of the records: age=0..120, or sex=f,m."),
+]
+Label: TypeAlias = Annotated[str | None, typer.Option(help="The column that a model learns.")]
+Features: TypeAlias = Annotated[int, typer.Option(help="How many columns a model gets, if none are named.")]
+Budget: TypeAlias = Annotated[str, typer.Option(help="The time for all of it: 60s, 2m.")]
+
+
+def audit(
+    target: Annotated[str, typer.Argument(help="What to audit; see below.")],
+    settings: Settings = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Draw worlds from these real rows; the report then holds real values.")
+    ] = None,
+    id: Annotated[str, typer.Option(help="The column of the data that names people; left out.")] = "id",
+    see: See = "",
+    at: At = None,
+    digits: Digits = None,
+    column: Columns = None,
+    label: Label = None,
+    features: Features = 1,
+    people: Annotated[int, typer.Option(help="The most people in a world.")] = 32,
+    budget: Budget = "60s",
+    patience: Annotated[str, typer.Option(help="The time for one call; half the budget, 30 s at most.")] = "",
+    first_epsilon: Annotated[
+        float | None, typer.Option(help="Assume that the first output is ε-DP for replacing one person.")
+    ] = None,
+    first_delta: Annotated[float, typer.Option(help="The δ of that assumption.")] = 0.0,
+    unseeded: Annotated[
+        bool, typer.Option("--unseeded", help="The target draws randomness of its own; seeds do not fix it.")
+    ] = False,
+    tolerance: Annotated[
+        float, typer.Option(help="Differences below this, relative, count as rounding.")
+    ] = 1e-9,
+    confidence: Annotated[float, typer.Option(help="1 − the rate of false alarms.")] = 0.95,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same worlds.")] = 7,
+    out: Annotated[Path, typer.Option(help="The folder for witnesses.")] = Path("audit"),
+    html: Annotated[Path | None, typer.Option(help="Write a report that opens offline.")] = None,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Leave real values out of witness and report.")
+    ] = False,
+    json: AsJson = False,
+) -> int:
+    """Does honouring deletions here expose the people who stay?  And does it forget?
+
+    Exit code 0: not broken by these attacks, and it forgets as far as was seen.  1: a finding; the witness
+    replays.  3: the target failed, and there is no verdict.
+    """
+    from undeleted.audit.certify import FirstOutput
+    from undeleted.audit.statistical import Options
+    from undeleted.audit.statistical import audit as audit_target
+    from undeleted.audit.witness import save
+
+    _writable(html, out)
+    rows = _rows(data, id)
+    named = _named(target, settings, see, at, column, label, features, rows)
+    options = Options(
+        budget=_seconds(budget),
+        patience=_seconds(patience) if patience else None,
+        seed=seed,
+        digits=digits,
+        people=people,
+        confidence=confidence,
+        tolerance=tolerance,
+        first=FirstOutput(first_epsilon, first_delta),
+        unseeded=unseeded,
+        rows=tuple(rows),
+    )
+    with _progress_bar() as progress:
+        verdict = audit_target(named, options, progress)
+    result = verdict.as_json() | {"witness": None, "replay": None, "report": None}
+    if verdict.findings:
+        path = out / f"{_slug(target)}.json"
+        save(verdict, path, redact=redact)
+        result["witness"] = str(path)
+        result["replay"] = _replay_command(path, named, digits)
+    if html is not None:
+        from undeleted.report.audit import write_page
+
+        write_page(verdict, html, witness=result["witness"], redact=redact)
+        result["report"] = str(html)
+    print_json(result) if json else _show(result)
+    return verdict.exit_code
+
+
+def replay(
+    witness: Annotated[Path, typer.Argument(help="A witness that `undeleted audit` wrote.")],
+    target: Annotated[str, typer.Option(help="What to run; nothing else is run.")],
+    settings: Settings = None,
+    see: See = "",
+    at: At = None,
+    digits: Digits = None,
+    column: Columns = None,
+    label: Label = None,
+    features: Features = 1,
+    budget: Budget = "60s",
+    seed: Annotated[int, typer.Option(help="For findings that are counted on fresh runs.")] = 11,
+    json: AsJson = False,
+) -> int:
+    """Run a witness again, from scratch, on a target that the command line names.
+
+    Exit code 1: what it shows still holds.  0: it does not any more.
+    """
+    from undeleted.audit.witness import replay as run_again
+
+    named = _named(target, settings, see, at, column, label, features, [])
+    replayed = run_again(witness, named, digits=digits, budget=_seconds(budget), seed=seed)
+    still = any(r.holds for r in replayed)
+    result = {
+        "witness": str(witness),
+        "target": target,
+        "holds": still,
+        "findings": [r.as_json() for r in replayed],
+    }
+    if json:
+        print_json(result)
+    else:
+        for r in replayed:
+            print(f"{r.kind:<12}{'HOLDS' if r.holds else 'does not hold':<15}{r.says}")
+    return int(still)
+
+
+def _replay_command(path: Path, named: Any, digits: int | None) -> str:
+    """What runs the witness again."""
+    import json
+    from shlex import join
+
+    flags = [part for k, v in named.settings.items() for part in ("--set", f"{k}={json.dumps(v)}")]
+    flags += ["--see", ",".join(named.see)] if named.see else []
+    flags += ["--digits", str(digits)] if digits is not None else []
+    flags += ["--features", str(named.features)] if named.features != 1 else []
+    return join(["undeleted", "replay", str(path), "--target", named.name, *flags])
+
+
+def _named(
+    target: str,
+    settings: list[str] | None,
+    see: str,
+    at: Path | None,
+    column: list[str] | None,
+    label: str | None,
+    features: int,
+    rows: list[dict[str, Any]],
+) -> Any:
+    from undeleted.audit.columns import columns_of, parse_column
+    from undeleted.audit.targets import Named
+
+    columns = tuple(map(parse_column, column or ()))
+    if rows and columns:
+        raise BadQuestion("--column and --data exclude each other.", "The data say what their columns are.")
+    if rows:
+        columns = columns_of(rows)
+    if features < 1:
+        raise BadQuestion(f"{features} features are none.", "Give 1 or more.")
+    if label is not None and columns and label not in [c.name for c in columns]:
+        raise BadColumns(
+            [label], "the label is no column.", f"The columns: {', '.join(c.name for c in columns)}."
+        )
+    seen = tuple(s.strip() for s in see.split(",") if s.strip())
+    return Named(target, dict(map(_setting, settings or ())), seen, _points(at), columns, label, features)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    import json
+
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise BadQuestion(f"{text!r} is no setting.", "Write --set n_clusters=2.")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, {"True": True, "False": False, "None": None}.get(value, value)
+
+
+def _points(at: Path | None) -> tuple[tuple[float, ...], ...]:
+    if at is None:
+        return ()
+    from undeleted.files import rows
+
+    found = rows(str(at), MOST_ROWS)
+    try:
+        return tuple(tuple(float(v) for v in row.values()) for row in found)
+    except ValueError:
+        raise BadFile(str(at), "holds more than numbers.", "Give one number for every feature.") from None
+
+
+def _rows(data: Path | None, id: str) -> list[dict[str, Any]]:
+    if data is None:
+        return []
+    from undeleted.files import rows
+
+    found = rows(str(data), MOST_ROWS)
+    if found and id not in found[0] and id != "id":
+        raise BadColumns([id], f"not in {data}.", f"It has {', '.join(found[0])}.")
+    return [{k: v for k, v in row.items() if k != id} for row in found]
+
+
+def _seconds(text: str) -> float:
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|m|min|h)?\s*", text)
+    if not found:
+        raise BadQuestion(f"{text!r} is no time.", "Write 60s or 2m.")
+    return float(found[1]) * {"m": 60, "min": 60, "h": 3600}.get(found[2] or "s", 1)
+
+
+def _slug(target: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", target).strip("-").lower()[:80] or "target"
+
+
+def _writable(html: Path | None, out: Path) -> None:
+    if html is not None and (html.is_dir() or not html.parent.is_dir()):
+        raise BadFile(str(html), "cannot be written.", "Name a file in a folder that is there.")
+    if out.exists() and not out.is_dir():
+        raise BadFile(str(out), "is no folder.", "Name another with --out.")
+
+
+@contextmanager
+def _progress_bar() -> Iterator[Callable[[float, str], None]]:
+    """How much of the budget is gone, and what for; silent in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda share, text: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task("starting", total=1.0)
+        yield lambda share, text: bar.update(task, completed=min(1.0, share), description=f"{text:<32}")
+
+
+def _show(result: dict[str, Any]) -> None:
+    """The verdict in words."""
+    loud = result["undeleted"] in ("broken", "not perfectly safe")
+    versions = ", ".join(f"{k} {v}" for k, v in result["versions"].items())
+    facts = {
+        "target": result["target"] + (f" ({versions})" if versions else ""),
+        "undeleted": result["undeleted"].upper() if loud else result["undeleted"],
+    }
+    if result["delta_at_least"] is not None:
+        facts["δ"] = f"at least {result['delta_at_least']:.3g}"
+    if result["argument"]:
+        facts["because"] = result["argument"]
+    for assumption in result["assumptions"]:
+        facts["assuming"] = assumption
+    for attack in result["attacks"]:
+        facts[attack["attack"]] = attack["result"]
+    if not loud:
+        facts["would have seen"] = result["smallest_leak_that_would_have_been_seen"]
+    for i, indication in enumerate(result["indications"]):
+        facts["indication" + (f" {i + 1}" if i else "")] = indication
+    if result["rounding"]:
+        facts["rounding"] = result["rounding"]
+    forgets = result["forgets"].upper() if result["forgets"] == "no" else result["forgets"]
+    facts["forgets"] = f"{forgets}: {result['forgets_why']}"
+    facts["took"] = f"{result['seconds']:.1f} s, {result['calls']:,} calls"
+    for name in ("witness", "report"):
+        if result[name]:
+            mark = " (holds real values)" if result["holds_real_values"] else ""
+            facts[name] = result[name] + mark
+    print_facts(facts)
+    if result["witness"]:
+        print(f"\n{result['replay']}   runs it again")

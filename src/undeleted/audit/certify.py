@@ -14,7 +14,7 @@ import numpy as np
 from undeleted.audit import bounds
 from undeleted.audit.lab import Lab
 from undeleted.audit.pairs import Pair
-from undeleted.audit.tellers import train
+from undeleted.audit.tellers import Runs, train
 from undeleted.coins import Coins
 from undeleted.errors import TargetFailed
 
@@ -94,8 +94,8 @@ def pilot(
     """How promising a pair is; nothing here is a bound."""
     seeds = seeds_from(coins, 2 * runs)
     ones, others = lab.plays(pair.one, batches, seeds), lab.plays(pair.other, batches, seeds)
-    gained = _advantage(ones, others, runs)
-    first = _advantage([t[:1] for t in ones], [t[:1] for t in others], runs)
+    gained = _advantage(Runs(ones), Runs(others), runs)
+    first = _advantage(Runs([(0, t[0]) for t in ones]), Runs([(0, t[0]) for t in others]), runs)
     firsts = [t[0] for t in ones], [t[0] for t in others]
     blur = sqrt(8 / LOOKS[-2])
     guesses = [
@@ -109,7 +109,7 @@ def pilot(
     return Candidate(pair, tuple(batches), gained[0] - min(guesses), gained[0], first[0], gained[1])
 
 
-def _advantage(ones: Sequence[Any], others: Sequence[Any], runs: int) -> tuple[float, str]:
+def _advantage(ones: Runs, others: Runs, runs: int) -> tuple[float, str]:
     teller = train(ones[:runs], others[:runs])
     hits = np.mean(teller.scores(ones[runs:]) > 0) - np.mean(teller.scores(others[runs:]) > 0)
     return float(hits), teller.name
@@ -122,9 +122,9 @@ def look(
     pair, batches = candidate.pair, candidate.batches
     seeds = seeds_from(coins, 2 * runs)
     ones, others = lab.plays(pair.one, batches, seeds), lab.plays(pair.other, batches, seeds)
-    teller = train(ones[:runs], others[:runs])
+    teller = train(Runs(ones[:runs]), Runs(others[:runs]))
     ones, others = ones[runs:], others[runs:]
-    for_one, for_other = teller.scores(ones), teller.scores(others)
+    for_one, for_other = teller.scores(Runs(ones)), teller.scores(Runs(others))
     hits, false = int((for_one > 0).sum()), int((for_other > 0).sum())
     firsts = [t[0] for t in ones], [t[0] for t in others]
     share = alpha * PARTS["broken"] / 2

@@ -5,13 +5,13 @@ same deleted rows in both worlds, and cannot be right in both.  Of m worlds that
 later, it is right in one at most: δ ≥ 1 − 1/m.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from undeleted.audit.columns import Record
 from undeleted.audit.lab import TOLERANCE, Lab, apart, far
-from undeleted.audit.pairs import Pair, Space, pairs
+from undeleted.audit.pairs import Pair, Space, crowd, pairs
 from undeleted.coins import Coins
 from undeleted.errors import TargetFailed
 
@@ -19,6 +19,7 @@ REFUSALS = 20  # so many worlds in a row that the target refuses, and it has fai
 WORLDS = 32  # m is not driven further than this
 SEEDS = 20  # on which a curator must do the same to count as deterministic
 NEAR = 1e-12
+BIRTHDAY, CROWD, MET = 16, 64, 4  # after so many pairs a crowd of so many worlds, of which so many pairs
 
 
 @dataclass
@@ -48,7 +49,7 @@ def search(
 ) -> Search:
     """Try pairs, both with the same seed, until one is told apart or time is up."""
     done, refused, fallback = Search(), 0, None
-    for pair in pairs(space, coins):
+    for pair in _mixed(lab, space, coins, done):
         if not go_on(done) or (fallback and done.tried > fallback[1] + 200):
             break
         if pair.one == pair.other:
@@ -73,6 +74,40 @@ def search(
         done.pair, _, done.seed, found = fallback
         done.batches = done.pair.batches[:found]
     return done
+
+
+def _mixed(lab: Lab, space: Space, coins: Coins, done: Search) -> Iterator[Pair]:
+    """Pairs that are made to collide, and now and then pairs of a crowd that happen to."""
+    for i, pair in enumerate(pairs(space, coins)):
+        yield pair
+        if i % BIRTHDAY == BIRTHDAY - 1:
+            yield from _met(lab, space, coins, done)
+
+
+def _met(lab: Lab, space: Space, coins: Coins, done: Search) -> Iterator[Pair]:
+    """Worlds of a crowd with the same first output and other people: by chance, whatever it computes."""
+    worlds, own = crowd(space, coins, CROWD)
+    seed, by_first = int(coins.integers(0, 2**31, 1)[0]), dict[Any, tuple[Record, ...]]()
+    found = 0
+    for world in worlds:
+        try:
+            [first] = lab.play(world, (), seed)
+        except TargetFailed as failure:
+            if not failure.reported:
+                raise
+            continue
+        done.tried += 1
+        other = by_first.setdefault(first, world)
+        if _people(other) != _people(world):
+            yield Pair("crowd", other, world, own)
+            found += 1
+            if found >= MET:
+                return
+
+
+def _people(world: tuple[Record, ...]) -> list[str]:
+    """Who is there, whatever their names."""
+    return sorted(repr({k: v for k, v in row.items() if k != "id"}) for row in world)
 
 
 def _told_apart(lab: Lab, pair: Pair, seed: int, done: Search, tolerance: float) -> int | None:

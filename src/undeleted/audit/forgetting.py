@@ -16,7 +16,7 @@ from undeleted.audit.certify import PARTS, seeds_from
 from undeleted.audit.columns import Record
 from undeleted.audit.lab import Lab, apart
 from undeleted.audit.pairs import Space
-from undeleted.audit.tellers import train
+from undeleted.audit.tellers import Runs, train
 from undeleted.coins import Coins
 from undeleted.errors import TargetFailed
 
@@ -104,10 +104,10 @@ def _in_distribution(
     if runs < RUNS // 2:
         return Forgetting("unknown", "too few runs within the budget to compare distributions")
     half = runs // 2
-    ones, others_ = [(0, z) for z in afters], [(0, z) for z in afreshes]
-    teller = train(ones[:half], others_[:half])
-    hits = int(np.sum(teller.scores(ones[half:]) > 0))
-    false = int(np.sum(teller.scores(others_[half:]) > 0))
+    deleted, started = Runs([(0, z) for z in afters]), Runs([(0, z) for z in afreshes])
+    teller = train(deleted[:half], started[:half])
+    hits = int(np.sum(teller.scores(deleted[half:]) > 0))
+    false = int(np.sum(teller.scores(started[half:]) > 0))
     least = bounds.advantage(hits, false, runs - half, alpha)
     if least > 0:
         why = f"told from a fresh start on the rest with advantage {least:.2g} or more ({runs} runs of each)"

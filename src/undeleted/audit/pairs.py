@@ -8,6 +8,8 @@ Each family changes the people who stay in a way that some first output cannot s
     flat-label     all who stay have the same number as label, the attacker's rows cancel in pairs: the
                    model is flat whatever the features are
     both-labels    every point carries both labels equally often: nothing is learned at first
+    mirror         the attacker's rows are symmetric about the middle, and who stays is reflected in it: what
+                   spreads, ranges and correlations cannot show
     exchange       two people exchange values
     redraw         everybody who stays is another
 
@@ -16,12 +18,13 @@ are equal to the last bit.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from undeleted.audit.columns import Column, Record
 from undeleted.coins import Coins
 
 SIZES = (8, 16, 32)
+FEW = 7  # values of a column in a crowd
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,30 @@ def pairs(space: Space, coins: Coins, only: Sequence[str] = ()) -> Iterator[Pair
             made = family(space, coins, own, staying)
             if made is not None:
                 yield _assembled(name, *made, space, coins)
+
+
+def crowd(space: Space, coins: Coins, count: int) -> tuple[list[tuple[Record, ...]], tuple[str, ...]]:
+    """Many worlds that agree on the attacker's rows; few values, so that first outputs meet by chance."""
+    own, staying = 3, 5
+    few = tuple(_narrowed(c, coins) for c in space.columns)
+    narrow = space if space.rows else replace(space, columns=few)
+    mine = narrow.draw(coins, own)
+    places = [int(p) for p in coins.choose(own + staying, own + staying)]
+    names = [f"r{p:02}" for p in places]
+    worlds = []
+    for _ in range(count):
+        rows = [*mine, *narrow.draw(coins, staying)]
+        named: list[Record] = [{"id": name, **row} for name, row in zip(names, rows, strict=True)]
+        worlds.append(tuple(sorted(named, key=lambda r: str(r["id"]))))
+    return worlds, tuple(names[:own])
+
+
+def _narrowed(column: Column, coins: Coins) -> Column:
+    if column.size <= FEW:
+        return column
+    stride = 1 + int(coins.integers(0, (column.size - 1) // (FEW - 1), 1)[0])
+    start = int(coins.integers(0, column.size - (FEW - 1) * stride, 1)[0])
+    return replace(column, values=tuple(column.at(start + i * stride) for i in range(FEW)))
 
 
 def _assembled(
@@ -214,6 +241,20 @@ def both_labels(space: Space, coins: Coins, own: int, staying: int) -> Made | No
     return mine, one, other
 
 
+def mirror(space: Space, coins: Coins, own: int, staying: int) -> Made | None:
+    numeric = [c for c in space.columns if c.is_number]
+    if not numeric or space.rows:
+        return None
+    if coins.bits(1)[0]:
+        numeric = [numeric[_pick(coins, len(numeric))[0]]]
+
+    def reflected(rows: list[Record]) -> list[Record]:
+        return [{**row, **{c.name: c.low + c.high - row[c.name] for c in numeric}} for row in rows]
+
+    half, rows = space.draw(coins, max(1, own // 2)), space.draw(coins, staying)
+    return [*half, *reflected(half)], rows, reflected(rows)
+
+
 def exchange(space: Space, coins: Coins, own: int, staying: int) -> Made:
     rows = space.draw(coins, staying)
     a, b = _pick(coins, staying, 2)
@@ -230,6 +271,7 @@ FAMILIES: dict[str, Callable[[Space, Coins, int, int], Made | None]] = {
     "same-moments": same_moments,
     "flat-label": flat_label,
     "both-labels": both_labels,
+    "mirror": mirror,
     "exchange": exchange,
     "redraw": redraw,
 }

@@ -11,17 +11,50 @@ A teller is trained on some runs and judged on others.
 import operator
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from operator import itemgetter
 from typing import Any, Protocol
 
 import numpy as np
 
-from undeleted.audit.lab import TOLERANCE, leaves, numbers
+from undeleted.audit.lab import TOLERANCE, leaves
 
 Transcript = tuple[Any, ...]
 MOST_FEATURES = 40
 MOST_NUMBERS = 64  # of one output; more are summed up by their leading ones
+
+
+class Runs:
+    """Transcripts of one world, as they are and as an array of runs × outputs × numbers."""
+
+    def __init__(self, transcripts: Sequence[Transcript]) -> None:
+        self.transcripts = transcripts
+
+    def __len__(self) -> int:
+        return len(self.transcripts)
+
+    def __getitem__(self, part: slice) -> "Runs":
+        made = Runs(self.transcripts[part])
+        if self.array is not None:
+            made.array = self.array[part]
+        return made
+
+    @cached_property
+    def array(self) -> Any:
+        """None if outputs are of several shapes, or hold anything but finite numbers."""
+        sizes = {len(leaves(z)) for z in self.transcripts[0]}
+        if len(sizes) != 1 or sizes == {0}:
+            return None
+        rows = [leaves(t) for t in self.transcripts]
+        if len({len(row) for row in rows}) != 1 or not all(isinstance(v, int | float) for v in rows[0]):
+            return None
+        try:
+            found = np.array(rows, dtype=np.float64)
+        except (ValueError, TypeError, OverflowError):
+            return None
+        if not np.isfinite(found).all():
+            return None
+        return found.reshape(len(rows), len(self.transcripts[0]), -1)[:, :, :MOST_NUMBERS]
 
 
 class Teller(Protocol):
@@ -29,11 +62,11 @@ class Teller(Protocol):
 
     name: str
 
-    def scores(self, transcripts: Sequence[Transcript]) -> Any:
+    def scores(self, runs: Runs) -> Any:
         """Higher is more like the first world; above 0 it says so."""
 
 
-def train(ones: Sequence[Transcript], others: Sequence[Transcript]) -> Teller:
+def train(ones: Runs, others: Runs) -> Teller:
     """The best of all tellers: each learns from one half of the runs, and is chosen by the other."""
     half = len(ones) // 2
     best: Teller = _Nothing()
@@ -48,12 +81,10 @@ def train(ones: Sequence[Transcript], others: Sequence[Transcript]) -> Teller:
     return best
 
 
-def _all_of(ones: Sequence[Transcript], others: Sequence[Transcript]) -> list[Callable[..., Teller | None]]:
-    made: list[Callable[..., Teller | None]] = []
-    for name, mark in _marks(ones[0]):
-        made.append(partial(Lookup, name, mark))
-    arrays = _stacked([*ones, *others])
-    if arrays is not None and arrays.shape[1] > 1:
+def _all_of(ones: Runs, others: Runs) -> list[Callable[[Runs, Runs], Teller | None]]:
+    example = ones.transcripts[0]
+    made: list[Callable[[Runs, Runs], Teller | None]] = [partial(Lookup, *mark) for mark in _marks(example)]
+    if len(example) > 1 and ones.array is not None and others.array is not None:
         made += [partial(Likelihood.of, degree) for degree in (0, 1, 2, 3)]
     return made
 
@@ -61,26 +92,20 @@ def _all_of(ones: Sequence[Transcript], others: Sequence[Transcript]) -> list[Ca
 class _Nothing:
     name = "nothing"
 
-    def scores(self, transcripts: Sequence[Transcript]) -> Any:
-        return np.zeros(len(transcripts))
+    def scores(self, runs: Runs) -> Any:
+        return np.zeros(len(runs))
 
 
 class Lookup:
     """Whether a mark was seen more often in the first world; a mark that is new says nothing."""
 
-    def __init__(
-        self,
-        name: str,
-        mark: Callable[[Transcript], Hashable],
-        ones: Sequence[Transcript],
-        others: Sequence[Transcript],
-    ) -> None:
+    def __init__(self, name: str, mark: Callable[[Transcript], Hashable], ones: Runs, others: Runs) -> None:
         self.name, self._mark = f"lookup of {name}", mark
-        self._counts = Counter(map(mark, ones))
-        self._counts.subtract(Counter(map(mark, others)))
+        self._counts = Counter(map(mark, ones.transcripts))
+        self._counts.subtract(Counter(map(mark, others.transcripts)))
 
-    def scores(self, transcripts: Sequence[Transcript]) -> Any:
-        return np.array([self._counts.get(self._mark(t), 0) for t in transcripts], dtype=np.float64)
+    def scores(self, runs: Runs) -> Any:
+        return np.array([self._counts.get(self._mark(t), 0) for t in runs.transcripts], dtype=np.float64)
 
 
 def _marks(example: Transcript) -> list[tuple[str, Callable[[Transcript], Hashable]]]:
@@ -117,44 +142,37 @@ class Likelihood:
         self._degree, self._centre, self._scale, self._fits = degree, centre, scale, fits
 
     @classmethod
-    def of(cls, degree: int, ones: Sequence[Transcript], others: Sequence[Transcript]) -> "Likelihood | None":
-        a, b = _stacked(ones), _stacked(others)
-        if a is None or b is None or a.shape[1:] != b.shape[1:] or not np.isfinite([*a.flat, *b.flat]).all():
+    def of(cls, degree: int, ones: Runs, others: Runs) -> "Likelihood | None":
+        a, b = ones.array, others.array
+        if a is None or b is None or a.shape[1:] != b.shape[1:]:
             return None
         both = np.concatenate([a, b])
         centre, scale = both.mean(axis=0), both.std(axis=0) + 1e-12
         floor = (TOLERANCE * np.maximum(1.0, np.abs(both).max(axis=0))) / scale
         made = cls(degree, centre, scale, [])
-        width = made._features((both - centre) / scale, 1).shape[1]
-        if width > min(MOST_FEATURES, len(ones) // 4):
+        if made._width(a.shape[2]) > min(MOST_FEATURES, len(ones) // 4):
             return None
         made._fits = [made._fit((world - centre) / scale, floor) for world in (a, b)]
         return made
 
-    def scores(self, transcripts: Sequence[Transcript]) -> Any:
-        arrays = _stacked(transcripts)
-        if arrays is None or arrays.shape[1:] != self._centre.shape:
-            return np.zeros(len(transcripts))
-        scaled = (arrays - self._centre) / self._scale
+    def scores(self, runs: Runs) -> Any:
+        if runs.array is None or runs.array.shape[1:] != self._centre.shape:
+            return np.zeros(len(runs))
+        scaled = (runs.array - self._centre) / self._scale
         return self._log_likelihood(scaled, self._fits[0]) - self._log_likelihood(scaled, self._fits[1])
+
+    def _width(self, numbers: int) -> int:
+        """How many features there are, at the widest."""
+        return 1 + sum(int((2 * numbers) ** power) for power in range(1, self._degree + 1))
 
     def _features(self, scaled: Any, step: int) -> Any:
         """1, then the last output and the first, then their products up to the degree."""
-        columns = [np.ones(len(scaled))]
-        if self._degree:
-            base = (
-                scaled[:, step - 1]
-                if step == 1
-                else np.concatenate([scaled[:, step - 1], scaled[:, 0]], axis=1)
-            )
-            grown = [base]
-            for _ in range(self._degree - 1):
-                products = (grown[-1][:, :, None] * base[:, None, :]).reshape(len(base), -1)
-                if products.shape[1] > 4 * MOST_FEATURES:
-                    return np.zeros((len(scaled), 10**6))
-                grown.append(products)
-            columns += [column for block in grown for column in block.T]
-        return np.stack(columns, axis=1)
+        last = scaled[:, step - 1]
+        base = last if step == 1 else np.concatenate([last, scaled[:, 0]], axis=1)
+        blocks = [np.ones((len(scaled), 1))]
+        for _ in range(self._degree):
+            blocks.append((blocks[-1][:, :, None] * base[:, None, :]).reshape(len(base), -1))
+        return np.concatenate(blocks, axis=1)
 
     def _fit(self, scaled: Any, floor: Any) -> list[tuple[Any, Any]]:
         fits = []
@@ -171,16 +189,3 @@ class Likelihood:
             errors = (scaled[:, step] - self._features(scaled, step) @ weights) / spread
             total -= (np.minimum(errors**2, 1e6) / 2 + np.log(spread)).sum(axis=1)
         return total
-
-
-def _stacked(transcripts: Sequence[Transcript]) -> Any:
-    """Runs × outputs × numbers; None if outputs are of several shapes or hold texts."""
-    rows = []
-    for transcript in transcripts:
-        row = [numbers(z) for z in transcript]
-        if any(z is None for z in row) or len({z.size for z in row}) != 1 or not row[0].size:
-            return None
-        rows.append([z[:MOST_NUMBERS] for z in row])
-    if len({r[0].size for r in rows}) != 1:
-        return None
-    return np.array(rows)

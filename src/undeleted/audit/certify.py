@@ -72,7 +72,7 @@ class Judgement:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "attack": self.teller,
+            "by": self.teller,
             "family": self.pair.family,
             "runs": self.runs,
             "advantage": self.advantage,

@@ -36,8 +36,25 @@ class Search:
     rounding: tuple[Pair, int, int] | None = None  # a pair, a seed, and where rounding tells it apart
     families: dict[str, int] = field(default_factory=dict)
 
-    def as_json(self) -> dict[str, Any]:
-        return {"pairs": self.tried, "collided": self.collided, "by_family": dict(self.families)}
+    def attacks(self, randomised: bool) -> list[dict[str, Any]]:
+        """What was tried, as a report tells it: pairs that are made to collide, and crowds where some do."""
+        made = {name: count for name, count in self.families.items() if name != "crowd"}
+        by = None if self.pair is None else "crowds" if self.pair.family == "crowd" else "collisions"
+        told = f"told apart after {len(self.batches)} deletion{'s' if len(self.batches) > 1 else ''}"
+        told += ", under one seed" if randomised else ""
+        return [
+            {
+                "attack": attack,
+                "kind": "structural",
+                "result": told if by == attack else f"none of {met} told apart",
+                **more,
+            }
+            for attack, met, more in (
+                ("collisions", sum(made.values()), {"by_family": made}),
+                ("crowds", self.families.get("crowd", 0), {}),
+            )
+            if met or attack == "collisions" or by == attack
+        ]
 
 
 def search(

@@ -125,13 +125,19 @@ class Verdict:
 
 
 def audit(
-    named: Named, options: Options | None = None, progress: Callable[[float, str], None] | None = None
+    target: Named | str, options: Options | None = None, progress: Callable[[float, str], None] | None = None
 ) -> Verdict:
-    """Audit a target within its budget."""
+    """Audit a target within its budget.
+
+    >>> found = audit("retrain:median", Options(budget=20))
+    >>> found.undeleted, found.delta >= 0.5, found.forgets.verdict
+    ('broken', True, 'yes')
+    """
     options = options or Options()
+    named = Named(target) if isinstance(target, str) else target
     clock = Clock(options.budget, options.patience)
-    with Target(named, clock, hide=bool(options.rows)) as target:
-        return _Audit(named, target, options, clock, progress or (lambda share, text: None)).run()
+    with Target(named, clock, hide=bool(options.rows)) as running:
+        return _Audit(named, running, options, clock, progress or (lambda share, text: None)).run()
 
 
 class _Audit:
@@ -275,18 +281,16 @@ class _Audit:
             return share() and not (done.tried >= ENOUGH[0] and done.collided >= ENOUGH[1])
 
         found = self.search = search(self.lab, self.space, self.coins, go_on, tolerance)
-        told = (
-            f"told apart after {len(found.batches)}" if found.pair else f"none of {found.collided} told apart"
-        )
-        self.attacks.append({"attack": "collisions", "kind": "structural", "result": told, **found.as_json()})
         if found.rounding:
             pair, seed, where = found.rounding
             self.findings.append(self._collision("rounding", pair, pair.batches[:where], seed))
         if found.pair is None:
+            self.attacks += found.attacks(self.randomised)
             return
         shrinking = self.until(0.45 if self.randomised else 0.9, "making the witness small")
         pair, batches = shrink(self.lab, found.pair, found.batches, found.seed, shrinking, tolerance)
         self.search.pair, self.search.batches = pair, batches
+        self.attacks += found.attacks(self.randomised)
         if is_deterministic(self.lab, pair, batches, self.coins):
             worlds = more_worlds(
                 self.lab, self.space, pair, batches, found.seed, self.coins, shrinking, tolerance
@@ -334,8 +338,9 @@ class _Audit:
             if judgement.delta > max(0.05, 0.35 * candidate.promise):
                 break  # more runs would move the bound by little
         if self.judged:
+            last = self.judged[-1]
             self.attacks.append(
-                {"kind": "learned", "result": _told(self.judged[-1]), **self.judged[-1].as_json()}
+                last.as_json() | {"attack": "learned", "kind": "learned", "result": _told(last)}
             )
         return self.verdict == "broken"
 
@@ -404,6 +409,11 @@ class _Audit:
                 f"{self.search.near} pairs had first outputs that agree to 12 digits and no further; "
                 "an observer who sees fewer digits (--digits 9) may be another matter"
             )
+        if not self.verdict and self.randomised and self.search.pair is not None:
+            self.indications.append(
+                f"with its seed fixed to {self.search.seed}, two worlds with the same first output are told "
+                "apart: a curator that always used that seed would be broken"
+            )
         if not self.verdict and self.exposures:
             self.indications.append("values of people who stay were read off, without a bound on δ")
         tried = len({a["attack"] for a in self.attacks})
@@ -468,9 +478,11 @@ class _Audit:
 
 
 def _told(judgement: Judgement) -> str:
+    by = f"by {judgement.teller}, {judgement.runs} runs of each world"
     if judgement.delta > 0:
-        return f"δ ≥ {judgement.delta:.3g}"
-    return f"advantage {judgement.advantage:.2g}, first outputs up to {judgement.first_at_most:.2g} apart"
+        return f"δ ≥ {judgement.delta:.3g} ({by})"
+    apart = f"first outputs up to {judgement.first_at_most:.2g} apart"
+    return f"advantage {judgement.advantage:.2g}, {apart} ({by})"
 
 
 def _deletions(batches: Sequence[Any]) -> str:

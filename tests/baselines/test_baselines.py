@@ -8,6 +8,7 @@ from scipy import stats
 
 from undeleted import registry
 from undeleted.baselines import (
+    CertifiedRemoval,
     Ignore,
     LazyRangeMedian,
     Recompute,
@@ -31,6 +32,7 @@ ALARM = 1e-9
 X = Number("x", min=0, max=9)
 PEOPLE = Schema([X])
 MAKE = {
+    "certified-removal": lambda: CertifiedRemoval("ridge"),
     "retrain": lambda: Retrain(median),
     "threshold": lambda: Threshold(),
     "ignore": lambda: Ignore(NoisyCount(Budget(1.0)), PEOPLE),

@@ -7,8 +7,8 @@ side for each world).  The distance of the first outputs must be bounded from *a
 does that.  These do:
 
     coupling   P(z0 ≠ z0') when both worlds get the same seed: any coupling bounds the distance
-    counting   the distance of the two histograms plus √(2 ln(1/α)/N): on average a histogram distance is
-               too large, never too small (it is convex), and one pair of runs moves it by 2/N at most
+    counting   the distance of the two histograms plus √(ln(1/α)/N): on average a histogram distance is
+               too large, never too small (it is convex), and each of the 2N runs moves it by 1/N at most
                (McDiarmid).  Of use where z0 is discrete as published; for a continuous z0 it says 1
     privacy    (e^ε − 1 + 2δ)/(e^ε + 1): an assumption, reported as such
     density    the mean of max(0, 1 − p'(z)/p(z)) over z ~ p, plus √(ln(1/α)/2N): for a z0 whose density
@@ -51,7 +51,7 @@ def by_coupling(ones: Sequence[Hashable], others: Sequence[Hashable], alpha: flo
 def by_counting(ones: Sequence[Hashable], others: Sequence[Hashable], alpha: float) -> float:
     """From two histograms of first outputs."""
     runs = len(ones)
-    return min(1.0, histogram_distance(ones, others) + sqrt(2 * log(1 / alpha) / runs))
+    return min(1.0, histogram_distance(ones, others) + sqrt(log(1 / alpha) / runs))
 
 
 def histogram_distance(ones: Sequence[Hashable], others: Sequence[Hashable]) -> float:

@@ -1,7 +1,8 @@
 """Randomised curators: choose a pair of worlds and an attacker on some runs, judge them on others.
 
-Choosing may look as often as it likes.  A judgement is made on fresh runs, at stopping points that are
-fixed beforehand; the stated rate of false alarms is shared among all judgements that may be made.
+Choosing may look as often as it likes.  A judgement is made on fresh runs, all of them independent, at
+stopping points that are fixed beforehand; the stated rate of false alarms is shared among all judgements
+that may be made.
 """
 
 from collections.abc import Callable, Sequence
@@ -120,15 +121,16 @@ def look(
 ) -> Judgement:
     """One stopping point: learn from fresh runs, judge by other fresh ones, err with probability `alpha`."""
     pair, batches = candidate.pair, candidate.batches
-    seeds = seeds_from(coins, 2 * runs)
-    ones, others = lab.plays(pair.one, batches, seeds), lab.plays(pair.other, batches, seeds)
+    ours, theirs = seeds_from(coins, 2 * runs), seeds_from(coins, 2 * runs)
+    ones, others = lab.plays(pair.one, batches, ours), lab.plays(pair.other, batches, theirs)
     teller = train(Runs(ones[:runs]), Runs(others[:runs]))
     ones, others = ones[runs:], others[runs:]
     for_one, for_other = teller.scores(Runs(ones)), teller.scores(Runs(others))
     hits, false = int((for_one > 0).sum()), int((for_other > 0).sum())
+    coupled = [t[0] for t in lab.plays(pair.other, (), ours[runs:])]
     firsts = [t[0] for t in ones], [t[0] for t in others]
     share = alpha * PARTS["broken"] / 2
-    by, distance = _first_distance(lab, pair, firsts, assumed, share)
+    by, distance = _first_distance(lab, pair, firsts, coupled, assumed, share)
     p, compared = bounds.given_first(
         [*firsts[0], *firsts[1]],
         np.repeat([True, False], runs),
@@ -142,11 +144,19 @@ def look(
 
 
 def _first_distance(
-    lab: Lab, pair: Pair, firsts: tuple[list[Any], list[Any]], assumed: FirstOutput, alpha: float
+    lab: Lab,
+    pair: Pair,
+    firsts: tuple[list[Any], list[Any]],
+    coupled: list[Any],
+    assumed: FirstOutput,
+    alpha: float,
 ) -> tuple[str, float]:
-    """The best upper bound on the distance of the first outputs; each of them gets its share of α."""
+    """The best upper bound on the distance of the first outputs; each of them gets its share of α.
+
+    `coupled` are first outputs of the second world with the seeds of the first.
+    """
     ways: dict[str, Callable[[float], float]] = {
-        "coupling": lambda a: bounds.by_coupling(*firsts, a),
+        "coupling": lambda a: bounds.by_coupling(firsts[0], coupled, a),
         "counting": lambda a: bounds.by_counting(*firsts, a),
     }
     if lab.target.has_density:

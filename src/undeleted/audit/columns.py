@@ -25,6 +25,8 @@ class Column:
     values: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
+        if not self.name:
+            raise BadQuestion("a column has no name.", "Write age=0..120.")
         if self.name == "id":
             raise BadQuestion("no column may be named id: every record has one.", "Choose another name.")
         if self.values is None and not self.low < self.high:

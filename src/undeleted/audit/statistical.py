@@ -16,7 +16,7 @@ from typing import Any
 
 from undeleted import registry
 from undeleted.audit.certify import CANDIDATES, LOOKS, PARTS, Candidate, FirstOutput, Judgement, look, pilot
-from undeleted.audit.collisions import Search, is_deterministic, more_worlds, search, shrink
+from undeleted.audit.collisions import SEEDS, Search, is_deterministic, more_worlds, search, shrink
 from undeleted.audit.columns import Column, Record
 from undeleted.audit.exposures import Attack, Exposure
 from undeleted.audit.forgetting import Forgetting, forgetting
@@ -201,6 +201,8 @@ class _Audit:
             go_on()
             seeds = [int(s) for s in self.coins.integers(0, 2**31, 4)]
             try:
+                if done == 0:
+                    self._step_by_step(pair, seeds[0])
                 first = self.lab.plays(pair.one, pair.batches, [seeds[0], *seeds])
             except TargetFailed as failure:
                 if not failure.reported or tries >= 4 + PROBES:
@@ -214,6 +216,12 @@ class _Audit:
             if done == PROBES:
                 break
         return randomised or self.options.unseeded
+
+    def _step_by_step(self, pair: Pair, seed: int) -> None:
+        """Call after call, so that one that fails can be named."""
+        self.lab.seen(self.target.start(pair.one, seed))
+        for batch in pair.batches:
+            self.lab.seen(self.target.delete(batch), batch)
 
     def _refuse(self, pair: Pair, first: Sequence[Any]) -> None:
         at = next(i for i, (a, b) in enumerate(zip(first[0], first[1], strict=True)) if a != b)
@@ -291,14 +299,15 @@ class _Audit:
         pair, batches = shrink(self.lab, found.pair, found.batches, found.seed, shrinking, tolerance)
         self.search.pair, self.search.batches = pair, batches
         self.attacks += found.attacks(self.randomised)
-        if is_deterministic(self.lab, pair, batches, self.coins):
+        if is_deterministic(self.lab, pair, batches, found.seed, self.coins):
             worlds = more_worlds(
                 self.lab, self.space, pair, batches, found.seed, self.coins, shrinking, tolerance
             )
             self.verdict, self.delta = "broken", 1 - 1 / len(worlds)
+            self.assumptions.append(f"the target is deterministic: one transcript on {SEEDS + 1} seeds")
             self.argument = (
-                f"{len(worlds)} worlds share the first output and all differ after {_deletions(batches)}; "
-                f"the target is deterministic: δ ≥ 1 − 1/{len(worlds)}"
+                f"{len(worlds)} worlds share the first output and all differ after {_deletions(batches)}: "
+                f"δ ≥ 1 − 1/{len(worlds)}"
             )
             self.findings.append(
                 self._collision("collision", pair, batches, found.seed)

@@ -7,7 +7,8 @@ What it promises is that a removal cannot be told from never having been there, 
 that.  It says nothing of those who stay, and they pay: the noise b is the same before and after, so the
 step H⁻¹Δ is nearly noiseless, and H is a function of everybody who stayed.
 
-The loss is `logistic` (y = 0 or 1) or `ridge` (half the squared error).  A point is its features, then y.
+The loss is `logistic` (y = 0 or 1) or `ridge` (half the squared error).  A point is its features, then y;
+a bare number is a y with the constant feature 1.
 """
 
 from collections.abc import Sequence
@@ -52,13 +53,16 @@ class CertifiedRemoval:
         return tuple(map(float, self._w))
 
     def delete(self, points: Sequence[Point]) -> tuple[float, ...]:
+        left = started(self._left, self)
+        without(left, points)  # all of them, or none
         for point in points:
-            self._left = without(started(self._left, self), [point])
-            if not self._left:
+            left = without(left, [point])
+            self._left = left
+            if not left:
                 break
             x, y = _parts((point,))
             step = self.l2 * self._w + self._gradient(x, y, self._w)
-            self._w = self._w + np.linalg.solve(self._hessian(*_parts(self._left), self._w), step)
+            self._w = self._w + np.linalg.solve(self._hessian(*_parts(left), self._w), step)
         return tuple(map(float, self._w))
 
     def log_density(self, data: Sequence[Point], output: Sequence[float]) -> float:
@@ -108,6 +112,8 @@ class CertifiedRemoval:
 
 def _parts(points: Points) -> tuple[Any, Any]:
     rows = np.array(points, dtype=np.float64)
+    if rows.ndim == 1:
+        return np.ones((rows.size, 1)), rows
     return rows[:, :-1], rows[:, -1]
 
 

@@ -80,25 +80,28 @@ def replay(transcript: Transcript, algorithm: Algorithm, data: Sequence[Point], 
     return record(algorithm, data, transcript.deleted, coins) == transcript
 
 
-def plain(output: Any) -> Any:
-    """An output as nested tuples of numbers, texts and None: hashable, comparable, and fit for JSON."""
+def plain(output: Any, nan: Any = "nan") -> Any:
+    """An output as nested tuples of numbers, texts and None: hashable, comparable, and fit for JSON.
+
+    What is no number becomes `nan`: a text is equal to itself, unlike the number.
+    """
     match output:
         case float() if math.isnan(output):
-            return "nan"  # equal to itself, unlike the number
+            return nan
         case None | bool() | int() | float() | str():
             return output
         case np.generic():
-            return output.item()
+            return plain(output.item(), nan)
         case np.ndarray():
-            return plain(output.tolist())
+            return plain(output.tolist(), nan)
         case Fraction():
             return f"{output.numerator}/{output.denominator}"
         case Mapping():
-            return tuple((plain(key), plain(output[key])) for key in sorted(output, key=repr))
+            return tuple((plain(key, nan), plain(output[key], nan)) for key in sorted(output, key=repr))
         case Set():
-            return tuple(sorted((plain(item) for item in output), key=repr))
+            return tuple(sorted((plain(item, nan) for item in output), key=repr))
         case list() | tuple():
-            return tuple(plain(item) for item in output)
+            return tuple(plain(item, nan) for item in output)
     if is_dataclass(output):
-        return tuple(plain(getattr(output, field.name)) for field in fields(output))
+        return tuple(plain(getattr(output, field.name), nan) for field in fields(output))
     raise TypeError(f"an output of type {type(output).__name__} cannot be written down")

@@ -9,7 +9,6 @@ A target answers `start(records, seed)` and `delete(ids)` with what it publishes
 runs in a process of its own, so that a crash or a hang ends a call and not the audit.
 """
 
-import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -73,12 +72,14 @@ class Target:
         self._program = Program(command, clock, hide=hide)
         self.calls = 0
         self.chunk = 1
-        if self.is_program:
-            self.about: dict[str, Any] = {}
-        else:
-            hello = json.loads(json.dumps(named.as_json()))
-            self.about = self._program.ask({"op": "hello", **hello}, "loading the target")
-        declared = columns_from(self.about.get("columns") or {})
+        self.about: dict[str, Any] = {}
+        try:
+            if not self.is_program:
+                self.about = self._program.ask({"op": "hello", **named.as_json()}, "loading the target")
+            declared = columns_from(self.about.get("columns") or {})
+        except BaseException:
+            self.close()
+            raise
         self.columns = named.columns or declared or LINE
         self.label = named.label or self.about.get("label")
 

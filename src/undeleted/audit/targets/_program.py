@@ -17,6 +17,8 @@ from typing import Any, Never
 
 from undeleted.errors import BadQuestion, TargetFailed
 
+# Worlds are small: threads that wait for each other would cost more than they bring.
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 LONGEST = 64 * 2**20  # bytes of one answer
 
 
@@ -61,9 +63,10 @@ class Program:
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
                 start_new_session=True,
-                env=os.environ | {"PYTHONUNBUFFERED": "1"},
+                env=ONE_THREAD | os.environ | {"PYTHONUNBUFFERED": "1"},
             )
         except OSError as error:
+            self._errors.close()
             remedy = "Name a program that is there and may be run; with arguments, quote it all."
             raise BadQuestion(f"{command[0]} cannot be run ({error.strerror}).", remedy) from None
         assert self._child.stdin is not None
@@ -86,6 +89,7 @@ class Program:
             raise BadQuestion(*answer["misuse"])
         if "error" in answer:
             told = "" if self._hide else f": {_short(str(answer['error']))}"
+            call = str(answer.get("call", call))
             raise TargetFailed(call, f"it reported an error{told}", reported=True)
         return answer
 

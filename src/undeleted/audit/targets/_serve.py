@@ -10,7 +10,12 @@ from typing import Any
 
 from undeleted.audit.targets._load import Loaded, load
 from undeleted.errors import UndeletedError
-from undeleted.games.transcript import plain
+from undeleted.games import transcript
+
+
+def plain(output: Any) -> Any:
+    """As nested lists; what is no number stays so, and the auditor will say it."""
+    return transcript.plain(output, nan=float("nan"))
 
 
 def serve(target: Loaded, message: dict[str, Any]) -> Any:
@@ -30,8 +35,19 @@ def serve(target: Loaded, message: dict[str, Any]) -> Any:
 
 
 def _transcript(target: Loaded, message: dict[str, Any], seed: int) -> list[Any]:
-    first = plain(target.start(message["records"], seed))
-    return [first, *(plain(target.delete(batch)) for batch in message["batches"])]
+    call = f"start with {len(message['records'])} records"
+    try:
+        outputs = [plain(target.start(message["records"], seed))]
+        for batch in message["batches"]:
+            call = f"delete {', '.join(batch)}"
+            outputs.append(plain(target.delete(batch)))
+    except Exception as error:
+        raise _Failed(call, error) from None
+    return outputs
+
+
+class _Failed(Exception):
+    """Which of several calls failed."""
 
 
 def main() -> None:
@@ -49,6 +65,10 @@ def main() -> None:
                 answer = {"output": plain(serve(target, message))}
         except UndeletedError as error:
             answer = {"misuse": [error.what, error.remedy]} if target is None else {"error": error.what}
+        except _Failed as failed:
+            call, error = failed.args
+            what = error.what if isinstance(error, UndeletedError) else f"{type(error).__name__}: {error}"
+            answer = {"error": what, "call": call}
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"}
         answers.write(json.dumps(answer) + "\n")

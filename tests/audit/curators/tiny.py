@@ -1,0 +1,195 @@
+"""Curators of a few lines, for the auditor's tests; each is an adapter as a user would write it."""
+
+import os
+import random
+import sys
+import time
+
+import numpy as np
+
+
+class Line:
+    """Keeps values; `said` is what is published."""
+
+    columns = {"x": (0, 1000)}
+
+    def start(self, records, seed):
+        self.left = {r["id"]: r["x"] for r in records}
+        self.random = random.Random(seed)
+        return self.said()
+
+    def delete(self, ids):
+        for name in ids:
+            del self.left[name]
+        return self.said()
+
+    def said(self):
+        return sum(self.left.values())
+
+
+class Median(Line):
+    def said(self):
+        return sorted(self.left.values())[(len(self.left) - 1) // 2]
+
+
+class Keyed(Line):
+    """A safe part and a leaky one, by key."""
+
+    def said(self):
+        return {"sum": sum(self.left.values()), "largest": max(self.left.values())}
+
+
+class FreshNoise(Line):
+    """A count of large values with fresh noise of known law each time."""
+
+    columns = {"x": (0, 1)}
+
+    def said(self):
+        return sum(self.left.values()) + self.random.choice([-1, 0, 0, 1])
+
+
+class NoiseOnce(FreshNoise):
+    """The same noise, drawn once; fresh coins are tossed besides, and shown."""
+
+    def start(self, records, seed):
+        self.noise = None
+        return super().start(records, seed)
+
+    def said(self):
+        self.noise = self.random.choice([-1, 0, 0, 1]) if self.noise is None else self.noise
+        return [sum(self.left.values()) + self.noise, self.random.randrange(4)]
+
+
+class Stubborn(Line):
+    """Forgets nobody: subtracts nothing from its sum."""
+
+    def start(self, records, seed):
+        self.total = sum(r["x"] for r in records)
+        return super().start(records, seed)
+
+    def said(self):
+        return self.total
+
+
+class RarelyRandom(Line):
+    """A sum that one seed in fifty turns into something else after a deletion: no leak of anybody."""
+
+    def start(self, records, seed):
+        self.odd = seed % 50 == 0
+        self.deleted = 0
+        return super().start(records, seed)
+
+    def delete(self, ids):
+        said = super().delete(ids)
+        return said + (self.random.randrange(5) if self.odd else 0)
+
+
+class Unseeded(NoiseOnce):
+    def start(self, records, seed):
+        return super().start(records, os.urandom(8))
+
+
+class Refuses(Median):
+    """An error in one world of four, as a model has that sees one class only."""
+
+    def start(self, records, seed):
+        if sum(r["x"] for r in records) % 4 == 0:
+            raise ValueError("this world has one class")
+        return super().start(records, seed)
+
+
+class Prints(Median):
+    def said(self):
+        print("debugging", flush=True)
+        return np.int64(super().said())
+
+
+class Crash(Line):
+    def delete(self, ids):
+        os._exit(9)
+
+
+class Segfault(Line):
+    def start(self, records, seed):
+        os.kill(os.getpid(), 11)
+
+
+class Hang(Line):
+    def delete(self, ids):
+        time.sleep(600)
+
+
+class NotANumber(Line):
+    def delete(self, ids):
+        return float("nan")
+
+
+class Fails(Line):
+    def delete(self, ids):
+        raise RuntimeError("the deletion failed")
+
+
+class Drifts(Line):
+    """Another output every time, though the seed is the same."""
+
+    count = 0
+
+    def said(self):
+        Drifts.count += 1
+        return Drifts.count
+
+
+class DriftsOnLooking(Line):
+    def start(self, records, seed):
+        self.looks = 0
+        return super().start(records, seed)
+
+    def look(self):
+        self.looks += 1
+        return self.looks
+
+
+class DriftsOnNothing(Line):
+    """A deletion of nobody changes it."""
+
+    def delete(self, ids):
+        return super().delete(ids) + (0 if ids else 1)
+
+
+class Unwritable(Line):
+    def said(self):
+        return object()
+
+
+class ForestLike:
+    """`fit` and `delete(i)`: a nearest neighbour that keeps its rows."""
+
+    def fit(self, X, y):
+        self.rows = dict(enumerate(zip(X[:, 0].tolist(), y.tolist(), strict=True)))
+
+    def delete(self, i):
+        del self.rows[i]
+
+    def predict(self, X):
+        return np.array([min(self.rows.values(), key=lambda row: abs(row[0] - x))[1] for [x] in X])
+
+
+class Nothing:
+    """Neither deletes nor fits."""
+
+
+if __name__ == "__main__":
+    mode = sys.argv[1]
+    for line in sys.stdin:
+        if mode == "garbage":
+            print("Traceback: not JSON", flush=True)
+        elif mode == "list":
+            print("[1]", flush=True)
+        elif mode == "empty":
+            print("{}", flush=True)
+        elif mode == "silent":
+            time.sleep(600)
+        elif mode == "nan":
+            print('{"output": NaN}', flush=True)
+        elif mode == "quits":
+            sys.exit("out of order")

@@ -1,0 +1,201 @@
+"""Verdicts on what is known to leak and on what is known to be safe.
+
+ALARM: a verdict on a safe target is a false alarm with probability 5 % at most, by the audit's own promise; the
+seeds here are fixed, and `benchmarks/false_alarms.py` counts over hundreds of others.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from undeleted.audit.certify import FirstOutput
+from undeleted.audit.columns import Column
+from undeleted.audit.statistical import Options, audit
+from undeleted.audit.targets import Named
+from undeleted.audit.witness import replay, save
+from undeleted.errors import BadQuestion, TargetFailed
+
+TINY = Path(__file__).parent / "curators" / "tiny.py"
+LOOSE = Options(budget=60)
+
+
+def tiny(name, **kwargs):
+    return Named(f"{TINY}:{name}", **kwargs)
+
+
+BROKEN = {
+    "exact median": (Named("retrain:median"), 0.9, "rank-walk"),
+    "2-means": (Named("sklearn.cluster:KMeans", {"n_clusters": 2}), 0.3, "prefix-sums"),
+    "2-means of one seed": (
+        Named("sklearn.cluster:KMeans", {"n_clusters": 2, "random_state": 0}),
+        0.5,
+        "prefix-sums",
+    ),
+    "least squares": (Named("sklearn.linear_model:LinearRegression"), 0.9, "gram-differencing"),
+    "ridge": (Named("sklearn.linear_model:Ridge"), 0.9, "gram-differencing"),
+    "tree": (Named("sklearn.tree:DecisionTreeClassifier", see=("labels",)), 0.5, None),
+    "logistic": (Named("sklearn.linear_model:LogisticRegression"), 0.5, None),
+    "fresh noise": (Named("recompute:sum"), 0.02, None),
+    "pad": (Named("baseline:xor-undeleted"), 0.3, None),
+    "certified removal": (Named("baseline:certified-removal"), 0.2, None),
+    "certified removal, ridge": (Named("baseline:certified-removal", {"loss": "ridge"}), 0.2, None),
+    "threshold": (Named("baseline:threshold"), 0.5, "rank-walk"),
+    "a model that deletes rows": (tiny("ForestLike", see=("labels",)), 0.5, None),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_leaks_is_broken_and_its_witness_replays(name, tmp_path):
+    target, least, exposing = BROKEN[name]
+    found = audit(target, LOOSE)
+    assert found.undeleted == "broken"
+    assert found.delta >= least
+    assert found.delta < 1
+    assert [e.attack for e in found.exposures] == ([exposing] if exposing else [])
+    assert all(e.exposed > 0 and e.false_claims == 0 for e in found.exposures)
+    save(found, tmp_path / "witness.json")
+    again = replay(tmp_path / "witness.json", target)
+    assert again
+    assert all(r.holds for r in again), [r.says for r in again]
+
+
+def test_river_forgets_a_mean_and_not_a_variance():
+    """1e9 taken back from 1e9, 1, 2, 4 leaves a mean of 7/3; the variance is gone."""
+    pytest.importorskip("river")
+    mean, variance = audit("river.stats:Mean", LOOSE), audit("river.stats:Var", LOOSE)
+    assert mean.exit_code == 0
+    assert mean.undeleted.startswith("not broken")
+    assert mean.forgets.verdict == "yes"
+    assert variance.undeleted == "broken"
+    assert variance.forgets.verdict == "no"
+    assert variance.forgets.evidence["after_deletion"] != variance.forgets.evidence["afresh"]
+
+
+def test_everything_public_is_safe_up_to_rounding_which_is_told(tmp_path):
+    """GaussianNB's next state follows from the last one and the deleted row; its floating point does not."""
+    target = Named("sklearn.naive_bayes:GaussianNB", see=("fitted",))
+    found = audit(target, Options(budget=30))
+    assert found.undeleted.startswith("not broken by these")
+    assert found.forgets.verdict == "yes"
+    assert "rounding itself" in found.rounding
+    assert [f["kind"] for f in found.findings] == ["rounding"]
+    save(found, tmp_path / "witness.json")
+    [again] = replay(tmp_path / "witness.json", target)
+    assert again.holds
+    strict = audit(target, Options(budget=30, tolerance=0.0))
+    assert strict.undeleted == "broken"
+    labels = audit(Named("sklearn.naive_bayes:GaussianNB", see=("labels",)), Options(budget=60))
+    assert labels.undeleted == "broken", "the same model, seen through labels"
+
+
+@pytest.mark.parametrize(
+    "name", ["mechanism:exact-sum", "mechanism:bulletin-board", "retrain:sum", "mechanism:frozen-median"]
+)
+def test_deterministic_ones_that_are_safe_are_not_broken(name):
+    found = audit(name, LOOSE)
+    assert found.undeleted.startswith("not broken by these")
+    assert found.forgets.verdict == ("no" if "frozen" in name else "yes")
+    assert "pairs of worlds" in found.smallest
+    assert found.exposures == ()
+
+
+@pytest.mark.parametrize(
+    "name", ["mechanism:noisy-sum", "mechanism:noisy-histogram", "baseline:tree-counter"]
+)
+def test_randomised_ones_that_are_safe_are_not_broken(name):
+    """At the size at which fresh noise is caught."""
+    found = audit(name, Options(budget=12))
+    assert found.randomised
+    assert found.undeleted.startswith("not broken by these")
+    assert found.rounding is None
+
+
+def test_noise_drawn_once_is_safe_and_noise_drawn_again_is_not():
+    """One line of difference between the two."""
+    assert audit(tiny("FreshNoise"), Options(budget=30)).undeleted in ("broken", "not perfectly safe")
+    safe = audit(tiny("NoiseOnce"), Options(budget=15))
+    assert safe.undeleted.startswith("not broken")
+    assert safe.forgets.verdict == "yes"
+
+
+def test_a_target_with_coins_of_its_own_is_refused_unless_that_is_said():
+    with pytest.raises(TargetFailed, match="changes without a deletion") as refused:
+        audit(tiny("Unseeded"), Options(budget=10))
+    assert "--unseeded" in refused.value.remedy
+    found = audit(tiny("Unseeded"), Options(budget=10, unseeded=True))
+    assert found.undeleted.startswith("not broken")
+
+
+def test_a_stated_privacy_of_the_first_output_is_used_and_reported():
+    """Too many first outputs to count, no coupling: only the assumption bounds them."""
+    wide = Named("recompute:sum", {"high": 200, "epsilon": 0.5})
+    without = audit(wide, Options(budget=25))
+    told = audit(wide, Options(budget=25, first=FirstOutput(0.5)))
+    assert without.delta is None
+    assert without.assumptions == ()
+    assert told.undeleted == "broken"
+    assert "0.5" in told.assumptions[0]
+    assert "privacy" in told.argument
+
+
+def test_what_does_not_forget_is_told_with_evidence():
+    found = audit(tiny("Stubborn"), Options(budget=20))
+    assert found.undeleted.startswith("not broken")
+    assert found.forgets.verdict == "no"
+    assert found.exit_code == 1
+    evidence = found.forgets.evidence
+    gone = set(evidence["deleted"])
+    assert evidence["after_deletion"] == sum(r["x"] for r in evidence["records"])
+    assert evidence["afresh"] == sum(r["x"] for r in evidence["records"] if r["id"] not in gone)
+
+
+def test_a_rare_accident_is_no_collision():
+    """A seed in fifty adds something to a sum: under that seed worlds differ, and nobody is exposed by it."""
+    found = audit(tiny("RarelyRandom"), Options(budget=20))
+    assert found.undeleted.startswith("not broken")
+
+
+def test_what_is_seen_decides():
+    """The largest value is somebody's; the sum is not."""
+    assert audit(tiny("Keyed"), LOOSE).undeleted == "broken"
+    assert audit(tiny("Keyed", see=("largest",)), LOOSE).undeleted == "broken"
+    assert audit(tiny("Keyed", see=("sum",)), LOOSE).undeleted.startswith("not broken")
+
+
+def test_rounded_for_the_observer_is_another_observer():
+    """Means rounded to whole numbers are no function of the last one: rounding hides, and so leaks."""
+    mean = Named("sklearn.dummy:DummyRegressor", see=("predictions",))
+    assert audit(mean, Options(budget=20)).undeleted.startswith("not broken")
+    assert audit(mean, Options(budget=20, digits=0)).undeleted == "broken"
+
+
+def test_the_same_seed_gives_the_same_verdict():
+    first, again = (audit("sklearn.linear_model:LinearRegression", LOOSE) for _ in range(2))
+    assert first.findings == again.findings
+    assert audit("retrain:median", Options(seed=8)).findings != audit("retrain:median", LOOSE).findings
+
+
+def test_columns_of_several_kinds():
+    columns = (Column("age", 17, 90), Column("sex", values=("f", "m")), Column("y", values=("no", "yes")))
+    found = audit(
+        Named("sklearn.tree:DecisionTreeClassifier", see=("labels",), columns=columns, label="y"), LOOSE
+    )
+    assert found.undeleted == "broken"
+    assert {r["sex"] for r in found.findings[0]["one"]} <= {"f", "m"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"budget": 0},
+        {"budget": float("inf")},
+        {"confidence": 1.0},
+        {"people": 4},
+        {"rows": ({"x": 1},) * 5},
+        {"digits": -1},
+        {"tolerance": -1.0},
+    ],
+)
+def test_options_that_cannot_be_are_refused(wrong):
+    with pytest.raises(BadQuestion):
+        Options(**wrong)

@@ -1,0 +1,181 @@
+"""What can be audited, what is seen of it, and how a target that fails ends an audit."""
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from undeleted.audit.columns import Column
+from undeleted.audit.lab import Lab, apart, far
+from undeleted.audit.statistical import Options, audit
+from undeleted.audit.targets import Named, Target
+from undeleted.audit.targets._program import BudgetOver, Clock
+from undeleted.errors import BadQuestion, TargetFailed
+
+TINY = Path(__file__).parent / "curators" / "tiny.py"
+PEOPLE = [{"id": f"p{i}", "x": x} for i, x in enumerate([5, 1, 9, 7, 3])]
+LABELLED = [
+    {"id": f"p{i}", "x": x, "y": y} for i, (x, y) in enumerate([(5, 1), (1, 0), (9, 1), (7, 0), (3, 0)])
+]
+
+
+def play(named, records, batches, seed=7, digits=None):
+    with Target(named, Clock(60)) as target:
+        return Lab(target, digits).play(records, batches, seed)
+
+
+def tiny(name, **kwargs):
+    return Named(f"{TINY}:{name}", **kwargs)
+
+
+def test_ours_by_name():
+    assert play(Named("retrain:median"), PEOPLE, [["p2"], ["p3"]]) == (5, 3, 3)
+    assert play(Named("mechanism:exact-sum"), PEOPLE, [["p2"]]) == (((25,),), ((16,),))
+    with pytest.raises(BadQuestion, match="retrain"):
+        play(Named("retrain:mode"), PEOPLE, [])
+    with pytest.raises(BadQuestion, match="noisy-sum"):
+        play(Named("mechanism:noisy-sums"), PEOPLE, [])
+    with pytest.raises(BadQuestion, match="no setting"):
+        play(Named("mechanism:noisy-sum", {"epsilons": 1}), PEOPLE, [])
+
+
+def test_a_seed_fixes_the_coins_of_ours():
+    noisy = Named("mechanism:noisy-sum", {"epsilon": 0.1, "high": 9})
+    first, again, other = (play(noisy, PEOPLE, [["p1"]], seed) for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_an_estimator_is_retrained():
+    named = Named(
+        "sklearn.linear_model:LinearRegression", columns=(Column("x", 0, 9), Column("y", 0, 1)), label="y"
+    )
+    first, then = play(named, LABELLED, [["p2"]], digits=9)
+    import numpy as np
+
+    for said, rows in ((first, LABELLED), (then, [r for r in LABELLED if r["id"] != "p2"])):
+        slope, intercept = np.polyfit([r["x"] for r in rows], [r["y"] for r in rows], 1)
+        assert said == ((round(slope, 9),), round(intercept, 9))
+
+
+def test_what_is_seen_can_be_chosen():
+    columns = (Column("x", 0, 9), Column("y", values=(0, 1)))
+
+    def seen(*see, at=(), digits=None):
+        named = Named("sklearn.naive_bayes:GaussianNB", see=see, at=at, columns=columns, label="y")
+        return play(named, LABELLED, [], digits=digits)[0]
+
+    assert set(seen("labels", at=((0.0,), (9.0,)))) == {0, 1}
+    assert len(seen("predictions", at=((0.0,), (9.0,)))) == 2
+    assert sum(seen("predictions", at=((4.0,),))[0]) == pytest.approx(1)
+    assert seen("class_count_") == (3.0, 2.0)
+    assert dict(seen("fitted"))["class_count_"] == (3.0, 2.0)
+    theta = seen("theta_", digits=1)
+    assert theta == ((3.7,), (7.0,))
+    with pytest.raises(TargetFailed, match="no coef_"):
+        seen("coef_")
+    assert play(tiny("Keyed", see=("sum",)), PEOPLE, [["p0"]]) == ((("sum", 25),), (("sum", 20),))
+
+
+def test_an_online_statistic_is_reverted():
+    pytest.importorskip("river")
+    assert play(Named("river.stats:Mean"), PEOPLE, [["p2"]]) == (5.0, 4.0)
+    pairs = [{"id": "a", "x": 1, "y": 2}, {"id": "b", "x": 2, "y": 4}, {"id": "c", "x": 5, "y": 1}]
+    assert len(play(Named("river.stats:Cov"), pairs, [["c"]])) == 2
+
+
+def test_a_model_that_deletes_rows_is_told_their_place_at_the_start():
+    columns = (Column("x", 0, 9), Column("y", values=(0, 1)))
+    named = tiny("ForestLike", see=("labels",), at=((9.0,),), columns=columns, label="y")
+    assert play(named, LABELLED, [["p2"], ["p3"], ["p0"]]) == ((1,), (0,), (1,), (0,))
+
+
+def test_a_program_in_another_language_plays():
+    shell = Path(__file__).parents[2] / "examples" / "median.sh"
+    assert play(Named(f"exec:sh {shell}"), PEOPLE, [["p2"], ["p3", "p4"]]) == (5, 3, 1)
+
+
+def test_what_a_target_prints_does_not_reach_the_protocol():
+    assert play(tiny("Prints"), PEOPLE, [["p2"]]) == (5, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "reason"),
+    [
+        ("Crash", "delete", "exit code 9"),
+        ("Segfault", "start", "SIGSEGV"),
+        ("Hang", "delete", "no answer within"),
+        ("NotANumber", "delete", "NaN"),
+        ("Fails", "delete", "RuntimeError: the deletion failed"),
+        ("Drifts", "start", "changes without a deletion"),
+        ("DriftsOnLooking", "looking", "changed without a deletion"),
+        ("DriftsOnNothing", "delete nobody", "changed without a deletion"),
+        ("Unwritable", "start", "cannot be written down"),
+    ],
+)
+def test_a_target_that_fails_gives_no_verdict_within_the_budget(name, call, reason):
+    began = time.monotonic()
+    with pytest.raises(TargetFailed, match=reason) as failed:
+        audit(tiny(name), Options(budget=5, patience=1))
+    assert call in failed.value.call
+    assert time.monotonic() - began < 5 + 3
+
+
+@pytest.mark.parametrize(
+    ("mode", "reason"),
+    [
+        ("garbage", "not JSON"),
+        ("list", "no object"),
+        ("empty", "neither an output"),
+        ("silent", "no answer within"),
+        ("nan", "NaN"),
+        ("quits", "exit code 1: out of order"),
+    ],
+)
+def test_a_program_that_fails_gives_no_verdict(mode, reason):
+    with pytest.raises(TargetFailed, match=reason):
+        audit(f"exec:{sys.executable} {TINY} {mode}", Options(budget=5, patience=1))
+
+
+def test_an_error_in_some_worlds_is_no_failure():
+    assert audit(tiny("Refuses"), Options(budget=20)).undeleted == "broken"
+
+
+def test_what_real_rows_are_made_of_is_not_repeated():
+    with pytest.raises(TargetFailed) as failed, Target(tiny("Fails"), Clock(20), hide=True) as target:
+        target.play(PEOPLE, [["p0"]], [1])
+    assert "the deletion failed" not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("nonsense", "names no target"),
+        ("no.such.module:Thing", "no module no"),
+        ("undeleted:Nothing", "has no 'Nothing'"),
+        ("nowhere.py:Thing", "no file"),
+        (f"{TINY}:Nothing", "neither deletes"),
+        ("exec:", "names no program"),
+        ("exec:./no/such/program", "cannot be run"),
+        ("sklearn.cluster:KMeans", "takes no setting"),
+    ],
+)
+def test_a_name_that_leads_nowhere_is_misuse(name, problem):
+    settings = {"clusters": 2} if "KMeans" in name else {}
+    with pytest.raises(BadQuestion, match=problem):
+        Target(Named(name, settings), Clock(20))
+
+
+def test_the_budget_ends_a_call_and_nothing_survives():
+    with Target(tiny("Hang"), Clock(1.0, patience=60)) as target, pytest.raises(BudgetOver):
+        target.play(PEOPLE, [["p0"]], [1])
+    assert target._program._child.poll() is not None
+
+
+def test_how_far_outputs_are_apart():
+    assert apart((1.0, "a"), (1.0, "a")) == 0
+    assert apart((1.0, "a"), (1.0, "b")) == apart((1,), (1, 2)) == float("inf")
+    assert apart((1000.0,), (1001.0,)) == pytest.approx(1 / 1001)
+    assert apart(0.0, 1e-12) == pytest.approx(1e-12)
+    assert far([1, 2, 3], [1, 2, 4]) == 2
+    assert far([1.0], [1.0 + 1e-15]) is None

@@ -99,7 +99,7 @@ def draws(generator, runs, shift):
 
 
 def test_given_the_first_output_a_safe_target_is_rejected_as_often_as_stated(coins):
-    """ALARM: 400 tests at level 0.1.  A comparison that forgets z0 is fooled where z0 depends on the world."""
+    """ALARM: 400 tests at level 0.1.  One that forgets z0 is fooled where z0 depends on the world."""
     generator = np.random.default_rng(int(coins.integers(0, 2**31, 1)[0]))
     rejected = 0
     for _ in range(400):

@@ -1,7 +1,7 @@
 """Verdicts on what is known to leak and on what is known to be safe.
 
-ALARM: a verdict on a safe target is a false alarm with probability 5 % at most, by the audit's own promise; the
-seeds here are fixed, and `benchmarks/false_alarms.py` counts over hundreds of others.
+ALARM: a verdict on a safe target is a false alarm with probability 5 % at most, by the audit's own promise;
+the seeds here are fixed, and `benchmarks/false_alarms.py` counts over hundreds of others.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A witness runs again from scratch, on what the caller names; altered, redacted or foreign ones are refused."""
+"""A witness runs again from scratch, on what the caller names; altered or redacted ones are refused."""
 
 import json
 import stat

@@ -6,7 +6,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from undeleted.audit.lab import numbers
 from undeleted.audit.statistical import Verdict
 from undeleted.audit.witness import MARK, write
 
@@ -136,10 +135,10 @@ def _worlds(finding: Mapping[str, Any]) -> str:
 
 def _plot(transcripts: Sequence[Sequence[Any]]) -> str:
     """The first numbers of the outputs, after every deletion, in both worlds."""
-    arrays = [[numbers(_tuples(z)) for z in t] for t in transcripts]
-    if any(z is None for t in arrays for z in t) or len({z.size for t in arrays for z in t}) != 1:
+    arrays = [[_numbers_of(z) for z in t] for t in transcripts]
+    if len({len(z) for t in arrays for z in t}) != 1 or not arrays[0][0]:
         return f"<pre>{escape(json.dumps(transcripts, ensure_ascii=False)[:4000])}</pre>"
-    moving = [j for j in range(arrays[0][0].size) if any(a[j] != b[j] for a, b in zip(*arrays, strict=True))]
+    moving = [j for j in range(len(arrays[0][0])) if any(a[j] != b[j] for a, b in zip(*arrays, strict=True))]
     shown = moving[:MOST_SERIES] or [0]
     values = [float(z[j]) for t in arrays for z in t for j in shown]
     low, high = min(values), max(values)
@@ -205,5 +204,8 @@ def _text(value: Any) -> str:
     return shown if len(shown) <= 300 else shown[:299] + "…"
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
+def _numbers_of(output: Any) -> list[float]:
+    """The numbers in an output, whatever stands between them."""
+    if isinstance(output, list | tuple):
+        return [v for part in output for v in _numbers_of(part)]
+    return [float(output)] if isinstance(output, int | float) else []

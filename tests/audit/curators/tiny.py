@@ -180,7 +180,7 @@ class Nothing:
 
 if __name__ == "__main__":
     mode = sys.argv[1]
-    for line in sys.stdin:
+    for _ in sys.stdin:
         if mode == "garbage":
             print("Traceback: not JSON", flush=True)
         elif mode == "list":

@@ -66,8 +66,8 @@ def main() -> None:
         except UndeletedError as error:
             answer = {"misuse": [error.what, error.remedy]} if target is None else {"error": error.what}
         except _Failed as failed:
-            call, error = failed.args
-            what = error.what if isinstance(error, UndeletedError) else f"{type(error).__name__}: {error}"
+            call, cause = failed.args
+            what = cause.what if isinstance(cause, UndeletedError) else f"{type(cause).__name__}: {cause}"
             answer = {"error": what, "call": call}
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"}

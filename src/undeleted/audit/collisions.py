@@ -30,6 +30,7 @@ class Search:
     collided: int = 0
     near: int = 0
     refused: int = 0
+    crowds: int = 0  # worlds that were drawn in crowds
     pair: Pair | None = None
     batches: tuple[tuple[str, ...], ...] = ()
     seed: int = 0
@@ -42,18 +43,21 @@ class Search:
         by = None if self.pair is None else "crowds" if self.pair.family == "crowd" else "collisions"
         told = f"told apart after {len(self.batches)} deletion{'s' if len(self.batches) > 1 else ''}"
         told += ", under one seed" if randomised else ""
+        tried = [("collisions", sum(made.values()), {"by_family": made})]
+        if self.crowds:
+            tried.append(("crowds", self.families.get("crowd", 0), {"worlds": {"drawn": self.crowds}}))
         return [
             {
                 "attack": attack,
                 "kind": "structural",
-                "result": told if by == attack else f"none of {met} told apart",
+                "result": told
+                if by == attack
+                else f"none of {met} pairs told apart"
+                if met
+                else "no pair met",
                 **more,
             }
-            for attack, met, more in (
-                ("collisions", sum(made.values()), {"by_family": made}),
-                ("crowds", self.families.get("crowd", 0), {}),
-            )
-            if met or attack == "collisions" or by == attack
+            for attack, met, more in tried
         ]
 
 
@@ -113,7 +117,7 @@ def _met(lab: Lab, space: Space, coins: Coins, done: Search) -> Iterator[Pair]:
             if not failure.reported:
                 raise
             continue
-        done.tried += 1
+        done.crowds += 1
         other = by_first.setdefault(first, world)
         if _people(other) != _people(world):
             yield Pair("crowd", other, world, own)

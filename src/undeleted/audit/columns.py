@@ -56,6 +56,10 @@ class Column:
         value = self.low + index * self.step
         return int(value) if self.step == 1 else value
 
+    def holds(self, value: float) -> bool:
+        """Whether a number is one of the column's values."""
+        return self.low <= value <= self.high and float((value - self.low) / self.step).is_integer()
+
     def draw(self, coins: Coins, size: int) -> list[Any]:
         return [self.at(int(i)) for i in coins.integers(0, self.size, size)]
 

@@ -16,7 +16,7 @@ from undeleted.audit.pairs import Space
 from undeleted.coins import Coins
 
 PEOPLE, OWN = 65, 24
-CHANCE = 1e-6
+CHANCE = 1e-3
 
 
 class RankWalk:
@@ -39,7 +39,7 @@ class RankWalk:
         first, *later = lab.play(stage.records, [(name,) for name in stage.own], seed)
         mine = {r[column.name] for r in stage.records if r["id"] in set(stage.own)}
         said = {v for z in later for v in leaves(z) if isinstance(v, int | float)} - mine - set(leaves(first))
-        inside = {v for v in said if column.low <= v <= column.high}
+        inside = {v for v in said if column.holds(v)}
         hidden = {r[column.name]: r["id"] for r in stage.staying}
         hits = inside & hidden.keys()
         by_chance = binom.sf(len(hits) - 1, max(1, len(inside)), min(1.0, len(hidden) / column.size))

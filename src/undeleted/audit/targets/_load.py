@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from undeleted import registry
-from undeleted.audit.columns import Column, Record, columns_from
+from undeleted.audit.columns import Column, columns_from
 from undeleted.audit.targets._ours import OURS, ours
 from undeleted.audit.targets._view import View
 from undeleted.errors import BadQuestion
@@ -65,7 +65,7 @@ def load(named: Mapping[str, Any]) -> Loaded:
     curator = adapter(make, example, view)
     told = {
         "adapter": registry_name(adapter),
-        "versions": versions(kind, example),
+        "versions": versions(example),
         "free": not columns and adapter is not registry.find(ADAPTERS, "native"),
     }
     return Loaded(curator, curator.columns, curator.label, told)
@@ -129,14 +129,16 @@ def _find(module: str, attribute: str, name: str) -> Any:
     return found
 
 
-def versions(module: str, example: Any) -> dict[str, str]:
-    """The versions of the distributions that the target comes from."""
-    tops = {module.partition(".")[0], type(example).__module__.partition(".")[0]}
+def versions(example: Any) -> dict[str, str]:
+    """The versions of the distributions that the target, or the adapter around it, comes from."""
+    home = sys.modules.get(type(example).__module__)
+    used = (
+        []
+        if home is None or not (getattr(home, "__file__", None) or "").endswith(".py")
+        else vars(home).values()
+    )
+    names = [type(example).__module__, *(v.__name__ for v in used if inspect.ismodule(v))]
+    names += [str(getattr(v, "__module__", "")) for v in used if inspect.isclass(v) or callable(v)]
     known = importlib.metadata.packages_distributions()
-    names = sorted({d for top in tops for d in known.get(top, [])})
-    return {name: importlib.metadata.version(name) for name in names}
-
-
-def rows_of(records: Sequence[Record]) -> dict[str, int]:
-    """Where every id stands."""
-    return {record["id"]: i for i, record in enumerate(records)}
+    found = sorted({d for name in names for d in known.get(name.partition(".")[0], [])} - {"undeleted"})
+    return {name: importlib.metadata.version(name) for name in found}

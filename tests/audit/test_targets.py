@@ -11,7 +11,7 @@ from undeleted.audit.lab import Lab, apart, far
 from undeleted.audit.statistical import Options, audit
 from undeleted.audit.targets import Named, Target
 from undeleted.audit.targets._program import BudgetOver, Clock
-from undeleted.errors import BadQuestion, TargetFailed
+from undeleted.errors import BadColumns, BadQuestion, TargetFailed
 
 TINY = Path(__file__).parent / "curators" / "tiny.py"
 PEOPLE = [{"id": f"p{i}", "x": x} for i, x in enumerate([5, 1, 9, 7, 3])]
@@ -72,8 +72,10 @@ def test_what_is_seen_can_be_chosen():
     assert dict(seen("fitted"))["class_count_"] == (3.0, 2.0)
     theta = seen("theta_", digits=1)
     assert theta == ((3.7,), (7.0,))
-    with pytest.raises(TargetFailed, match="no coef_"):
+    with pytest.raises(BadQuestion, match="no coef_"):
         seen("coef_")
+    with pytest.raises(BadQuestion, match="no key 'mean'"):
+        play(tiny("Keyed", see=("mean",)), PEOPLE, [])
     assert play(tiny("Keyed", see=("sum",)), PEOPLE, [["p0"]]) == ((("sum", 25),), (("sum", 20),))
 
 
@@ -137,6 +139,43 @@ def test_a_program_that_fails_gives_no_verdict(mode, reason):
         audit(f"exec:{sys.executable} {TINY} {mode}", Options(budget=5, patience=1))
 
 
+def test_a_program_may_not_speak_for_us():
+    """`misuse` is a word between us and our own adapters."""
+    with pytest.raises(TargetFailed, match="neither an output"):
+        audit(f"exec:{sys.executable} {TINY} misuse", Options(budget=5, patience=1))
+
+
+def test_a_program_that_says_too_much_is_told_so():
+    with pytest.raises(TargetFailed, match="more than the one line"):
+        audit(f"exec:{sys.executable} {TINY} twice", Options(budget=5, patience=1))
+    with pytest.raises(TargetFailed, match="did not end"):
+        audit(f"exec:{sys.executable} {TINY} unended", Options(budget=5, patience=1))
+
+
+def test_what_a_target_says_cannot_steer_a_terminal():
+    with pytest.raises(TargetFailed) as failed:
+        audit(f"exec:{sys.executable} {TINY} escapes", Options(budget=5, patience=1))
+    assert "\x1b" not in str(failed.value)
+
+
+def test_a_label_that_is_no_column_is_refused():
+    with pytest.raises(BadColumns, match="label is no column"):
+        Target(tiny("Median", label="y"), Clock(20))
+
+
+def test_a_slow_target_is_audited_with_what_time_there_is():
+    """Forty milliseconds a call: a few hundred calls in all."""
+    found = audit(tiny("Slow"), Options(budget=15))
+    assert found.undeleted == "broken"
+    assert found.delta >= 0.5
+    assert found.seconds < 16
+
+
+def test_a_budget_that_is_over_at_once_is_no_bug():
+    with pytest.raises(TargetFailed, match="loading the target"):
+        audit("retrain:median", Options(budget=0.01))
+
+
 def test_an_error_in_some_worlds_is_no_failure():
     assert audit(tiny("Refuses"), Options(budget=20)).undeleted == "broken"
 
@@ -157,7 +196,9 @@ def test_what_real_rows_are_made_of_is_not_repeated():
         (f"{TINY}:Nothing", "neither deletes"),
         ("exec:", "names no program"),
         ("exec:./no/such/program", "cannot be run"),
+        ("exec:sh -c 'unclosed", "cannot be read"),
         ("sklearn.cluster:KMeans", "takes no setting"),
+        ("sklearn.model_selection:GridSearchCV", "needs a setting 'estimator'"),
     ],
 )
 def test_a_name_that_leads_nowhere_is_misuse(name, problem):

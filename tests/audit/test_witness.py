@@ -68,9 +68,10 @@ def test_worlds_that_differ_in_what_is_deleted_show_nothing(written):
     def cheat(body):
         finding = next(f for f in body["findings"] if f["kind"] == "collision")
         gone = finding["batches"][0][0]
-        for row in finding["worlds"][1]:
-            if row["id"] == gone:
-                row["x"] += 1
+        for world in (finding["worlds"][1], finding["other"]):
+            for row in world:
+                if row["id"] == gone:
+                    row["x"] += 1
 
     with pytest.raises(BadQuestion, match="what the attacker controls"):
         replay(altered(written, cheat), Named("retrain:median"))
@@ -84,6 +85,10 @@ def test_worlds_that_differ_in_what_is_deleted_show_nothing(written):
         (lambda body: body.update(findings=[]), "no finding"),
         (lambda body: body.update(findings=[{"kind": "miracle"}]), "lacks a part"),
         (lambda body: body["findings"][0].pop("batches"), "lacks a part"),
+        (lambda body: body["findings"][0].update(seed="a"), "lacks a part"),
+        (lambda body: body["findings"][0].update(tolerance=-1), "lacks a part"),
+        (lambda body: body["findings"][0].update(one=[]), "lacks a part"),
+        (lambda body: body["target"].update(columns=3), "lacks a part"),
         (lambda body: body.update(holds="redacted"), "redacted"),
     ],
 )
@@ -110,7 +115,7 @@ def test_real_values_are_marked_kept_private_and_left_out_on_request(tmp_path):
     for redact in (False, True):
         witness, page = tmp_path / f"{redact}.json", tmp_path / f"{redact}.html"
         save(found, witness, redact=redact)
-        write_page(found, page, witness=str(witness), redact=redact)
+        write_page(found, page, replay=str(witness), redact=redact)
         for path in (witness, page):
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
         body = json.loads(witness.read_text())

@@ -17,7 +17,7 @@ from undeleted.errors import TargetFailed
 
 REFUSALS = 20  # so many worlds in a row that the target refuses, and it has failed
 WORLDS = 32  # m is not driven further than this
-SEEDS = 20  # on which a curator must do the same to count as deterministic
+SEEDS, FEW_SEEDS = 20, 4  # on which a curator must do the same to count as deterministic
 NEAR = 1e-12
 BIRTHDAY, CROWD, MET = 16, 64, 4  # after so many pairs a crowd of so many worlds, of which so many pairs
 
@@ -193,9 +193,9 @@ def _without(pair: Pair, name: str) -> Pair:
     )
 
 
-def is_deterministic(lab: Lab, pair: Pair, batches: Any, seed: int, coins: Coins) -> bool:
+def is_deterministic(lab: Lab, pair: Pair, batches: Any, seed: int, coins: Coins, count: int = SEEDS) -> bool:
     """Whether many seeds give one transcript in each of the two worlds: that of the seed of the find."""
-    seeds = [seed, *(int(s) for s in coins.integers(0, 2**31, SEEDS))]
+    seeds = [seed, *(int(s) for s in coins.integers(0, 2**31, count))]
     return all(len(set(lab.plays(world, batches, seeds))) == 1 for world in (pair.one, pair.other))
 
 

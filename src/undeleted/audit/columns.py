@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from undeleted.coins import Coins
-from undeleted.errors import BadQuestion
+from undeleted.errors import BadColumns, BadQuestion
 
 Record: TypeAlias = dict[str, Any]
 STEPS = 1024
@@ -75,6 +75,8 @@ class Column:
 
 def columns_from(described: Mapping[str, Any]) -> tuple[Column, ...]:
     """Columns from `{"age": (0, 120), "sex": ["f", "m"]}`: a pair in round brackets is a range."""
+    if not isinstance(described, Mapping):
+        raise BadQuestion("the columns are no mapping.", 'Write {"age": (0, 120), "sex": ["f", "m"]}.')
     made = []
     for name, about in described.items():
         match about:
@@ -129,5 +131,8 @@ def columns_of(rows: Sequence[Record]) -> tuple[Column, ...]:
             made.append(Column(name, low, high) if low < high else Column(name, low, low + 1))
         else:
             known = sorted(set(values), key=str)
+            if len(known) == len(rows):
+                problem = "every row has another text: it names people, or is no category."
+                raise BadColumns([name], problem, "Name the column of people with --id; leave others out.")
             made.append(Column(name, values=tuple(known if len(known) > 1 else [*known, ""])))
     return tuple(made)

@@ -11,117 +11,31 @@ It ends within its budget, with `broken`, `not perfectly safe` or `not broken by
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from undeleted import registry
-from undeleted.audit.certify import CANDIDATES, LOOKS, PARTS, Candidate, FirstOutput, Judgement, look, pilot
-from undeleted.audit.collisions import SEEDS, Search, is_deterministic, more_worlds, search, shrink
-from undeleted.audit.columns import Column, Record
+from undeleted.audit.certify import CANDIDATES, LOOKS, PARTS, Candidate, Judgement, look, pilot
+from undeleted.audit.collisions import FEW_SEEDS, SEEDS, Search, is_deterministic, more_worlds, search, shrink
+from undeleted.audit.columns import Column
 from undeleted.audit.exposures import Attack, Exposure
 from undeleted.audit.forgetting import Forgetting, forgetting
-from undeleted.audit.lab import TOLERANCE, Lab, apart
+from undeleted.audit.lab import Lab, apart
 from undeleted.audit.pairs import Pair, Space, pairs
 from undeleted.audit.targets import Named, Target
 from undeleted.audit.targets._program import BudgetOver, Clock
+from undeleted.audit.verdict import Options, Verdict
 from undeleted.coins import Seeded, seeded
-from undeleted.errors import BadQuestion, TargetFailed
+from undeleted.errors import TargetFailed
+
+__all__ = ["Options", "Verdict", "audit"]
 
 EXPOSURES = "undeleted.audit.exposures"
 WIDE = Column("x", 0, 10**6)  # for a target that takes any number
 ENOUGH = (1000, 400)  # pairs tried and collided, after which a deterministic target is left alone
 PROBES = 3
-
-
-@dataclass(frozen=True)
-class Options:
-    """How an audit is done."""
-
-    budget: float = 60.0
-    patience: float | None = None
-    seed: int = 7
-    digits: int | None = None
-    people: int = 32
-    confidence: float = 0.95
-    tolerance: float = TOLERANCE
-    first: FirstOutput = field(default_factory=FirstOutput)
-    unseeded: bool = False
-    rows: tuple[Record, ...] = field(default=(), repr=False)
-
-    def __post_init__(self) -> None:
-        if not 0 < self.budget < float("inf"):
-            raise BadQuestion(f"a budget of {self.budget:g} s is none.", "Give one such as 60s.")
-        if not 0.5 < self.confidence < 1:
-            raise BadQuestion(f"{self.confidence:g} is no confidence.", "Choose one such as 0.95.")
-        if not 8 <= self.people <= 1024:
-            raise BadQuestion(f"worlds of {self.people} people cannot be audited.", "Choose from 8 to 1024.")
-        if self.rows and len(self.rows) < 16:
-            raise BadQuestion("the data have fewer than 16 complete rows.", "Give more of them.")
-        if self.digits is not None and not 0 <= self.digits <= 15:
-            raise BadQuestion(f"{self.digits} digits cannot be.", "Choose from 0 to 15.")
-        if not 0 <= self.tolerance < 1:
-            raise BadQuestion(
-                f"a tolerance of {self.tolerance:g} cannot be.", "Choose one such as 1e-9, or 0."
-            )
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Two independent answers, and what they rest on."""
-
-    target: Named
-    undeleted: str
-    forgets: Forgetting
-    delta: float | None
-    argument: str
-    assumptions: tuple[str, ...]
-    attacks: tuple[dict[str, Any], ...]
-    exposures: tuple[Exposure, ...]
-    smallest: str
-    indications: tuple[str, ...]
-    rounding: str | None
-    findings: tuple[dict[str, Any], ...]
-    randomised: bool
-    real_values: bool
-    versions: dict[str, str]
-    options: Options
-    runs: int
-    seconds: float
-
-    @property
-    def broken(self) -> bool:
-        return self.undeleted in ("broken", "not perfectly safe")
-
-    @property
-    def exit_code(self) -> int:
-        """1 for a finding, 0 for none."""
-        return int(self.broken or self.forgets.verdict == "no")
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "target": self.target.name,
-            "settings": dict(self.target.settings),
-            "sees": list(self.target.see) or "the usual",
-            "digits": self.options.digits,
-            "versions": self.versions,
-            "randomised": self.randomised,
-            "undeleted": self.undeleted,
-            "delta_at_least": self.delta,
-            "argument": self.argument,
-            "assumptions": list(self.assumptions),
-            "confidence": self.options.confidence,
-            "exposed": [e.as_json() for e in self.exposures],
-            "attacks": list(self.attacks),
-            "smallest_leak_that_would_have_been_seen": self.smallest,
-            "indications": list(self.indications),
-            "rounding": self.rounding,
-            "forgets": self.forgets.verdict,
-            "forgets_why": self.forgets.why,
-            "holds_real_values": self.real_values,
-            "calls": self.runs,
-            "seed": self.options.seed,
-            "seconds": round(self.seconds, 2),
-        }
+SMALL = 8  # people, in the first runs and for targets that are slow
+FEW_CALLS = 3000
 
 
 def audit(
@@ -136,8 +50,17 @@ def audit(
     options = options or Options()
     named = Named(target) if isinstance(target, str) else target
     clock = Clock(options.budget, options.patience)
-    with Target(named, clock, hide=bool(options.rows)) as running:
+    with open_target(named, clock, hide=bool(options.rows)) as running:
         return _Audit(named, running, options, clock, progress or (lambda share, text: None)).run()
+
+
+def open_target(named: Named, clock: Clock, *, hide: bool) -> Target:
+    """A running target; one that takes all the time there is to be loaded has failed."""
+    try:
+        return Target(named, clock, hide=hide)
+    except BudgetOver:
+        reason = f"the budget of {clock.budget:g} s was over before it was loaded"
+        raise TargetFailed("loading the target", reason, "Give it a larger --budget.") from None
 
 
 class _Audit:
@@ -166,6 +89,7 @@ class _Audit:
         self.verdict, self.argument = "", ""
         self.delta: float | None = None
         self.randomised = False
+        self.pace = 0.0  # seconds a call
 
     def until(self, share: float, text: str) -> Callable[..., bool]:
         """Whether this part's share of the budget is still there."""
@@ -197,12 +121,14 @@ class _Audit:
     def _probe(self) -> bool:
         """Whether the seed matters; refuses a target that is no function of its records and seed."""
         go_on, randomised, done = self.until(1.0, "the first runs"), False, 0
-        for tries, pair in enumerate(pairs(self.space, self.coins, ("redraw",))):
+        small = replace(self.space, most=SMALL)
+        for tries, pair in enumerate(pairs(small, self.coins, ("redraw",))):
             go_on()
             seeds = [int(s) for s in self.coins.integers(0, 2**31, 4)]
             try:
                 if done == 0:
                     self._step_by_step(pair, seeds[0])
+                seeds = seeds[:2] if self._is_slow() else seeds
                 first = self.lab.plays(pair.one, pair.batches, [seeds[0], *seeds])
             except TargetFailed as failure:
                 if not failure.reported or tries >= 4 + PROBES:
@@ -213,15 +139,23 @@ class _Audit:
             randomised = randomised or len(set(first[1:])) > 1
             self._look_twice(pair, seeds[0], randomised)
             done += 1
-            if done == PROBES:
+            if done == PROBES or self._is_slow():
                 break
+        if self._is_slow():
+            self.space = small
         return randomised or self.options.unseeded
 
     def _step_by_step(self, pair: Pair, seed: int) -> None:
-        """Call after call, so that one that fails can be named."""
+        """Call after call, so that one that fails can be named; and how long a call takes."""
+        began = self.clock.spent
         self.lab.seen(self.target.start(pair.one, seed))
         for batch in pair.batches:
             self.lab.seen(self.target.delete(batch), batch)
+        self.pace = (self.clock.spent - began) / (1 + len(pair.batches))
+
+    def _is_slow(self) -> bool:
+        """Whether the budget is for few calls: then worlds are small, and checks are fewer."""
+        return self.pace * FEW_CALLS > self.clock.budget
 
     def _refuse(self, pair: Pair, first: Sequence[Any]) -> None:
         at = next(i for i, (a, b) in enumerate(zip(first[0], first[1], strict=True)) if a != b)
@@ -263,6 +197,8 @@ class _Audit:
             for stage in attack.stages(space, self.coins):
                 if not go_on():
                     return
+                if 2 * self.pace * len(stage.own) > 0.2 * self.clock.budget:
+                    continue  # it would take too long
                 staged, seed = True, int(self.coins.integers(0, 2**31, 1)[0])
                 try:
                     found = attack.play(self.lab, stage, seed)
@@ -292,27 +228,41 @@ class _Audit:
         if found.rounding:
             pair, seed, where = found.rounding
             self.findings.append(self._collision("rounding", pair, pair.batches[:where], seed))
-        if found.pair is None:
+        try:
+            if found.pair is not None:
+                self._settle(found, self.until(0.45 if self.randomised else 0.9, "making the witness small"))
+        finally:
             self.attacks += found.attacks(self.randomised)
-            return
-        shrinking = self.until(0.45 if self.randomised else 0.9, "making the witness small")
-        pair, batches = shrink(self.lab, found.pair, found.batches, found.seed, shrinking, tolerance)
-        self.search.pair, self.search.batches = pair, batches
-        self.attacks += found.attacks(self.randomised)
-        if is_deterministic(self.lab, pair, batches, found.seed, self.coins):
-            worlds = more_worlds(
-                self.lab, self.space, pair, batches, found.seed, self.coins, shrinking, tolerance
-            )
-            self.verdict, self.delta = "broken", 1 - 1 / len(worlds)
-            self.assumptions.append(f"the target is deterministic: one transcript on {SEEDS + 1} seeds")
-            self.argument = (
-                f"{len(worlds)} worlds share the first output and all differ after {_deletions(batches)}: "
-                f"δ ≥ 1 − 1/{len(worlds)}"
-            )
-            self.findings.append(
-                self._collision("collision", pair, batches, found.seed)
-                | {"worlds": [list(w) for w in worlds]}
-            )
+
+    def _settle(self, found: Search, go_on: Callable[..., bool]) -> None:
+        """First the proof, then a smaller and a stronger one; what is known stands when time is up."""
+        assert found.pair is not None
+        pair, batches, seed, tolerance = found.pair, found.batches, found.seed, self.options.tolerance
+        seeds = FEW_SEEDS if self._is_slow() else SEEDS
+        certain = is_deterministic(self.lab, pair, batches, seed, self.coins, FEW_SEEDS)
+        if certain:
+            self._prove(pair, batches, seed, [pair.one, pair.other], FEW_SEEDS)
+        pair, batches = shrink(self.lab, pair, batches, seed, go_on, tolerance)
+        found.pair, found.batches = pair, batches
+        if certain and not is_deterministic(self.lab, pair, batches, seed, self.coins, seeds):
+            self.verdict, self.delta, self.argument, certain = "", None, "", False
+            self.assumptions.clear()
+            self.findings = [f for f in self.findings if f["kind"] != "collision"]
+        if certain:
+            self._prove(pair, batches, seed, [pair.one, pair.other], seeds)
+            worlds = more_worlds(self.lab, self.space, pair, batches, seed, self.coins, go_on, tolerance)
+            self._prove(pair, batches, seed, worlds, seeds)
+
+    def _prove(self, pair: Pair, batches: Any, seed: int, worlds: Sequence[Any], seeds: int) -> None:
+        """Worlds that share the first output and all differ later: no simulator is right in two of them."""
+        self.verdict, self.delta = "broken", 1 - 1 / len(worlds)
+        self.assumptions = [f"the target is deterministic: one transcript on {seeds + 1} seeds"]
+        self.argument = (
+            f"{len(worlds)} worlds share the first output and all differ after {_deletions(batches)}: "
+            f"δ ≥ 1 − 1/{len(worlds)}"
+        )
+        proof = self._collision("collision", pair, batches, seed) | {"worlds": [list(w) for w in worlds]}
+        self.findings = [*(f for f in self.findings if f["kind"] != "collision"), proof]
 
     def _certify(self) -> None:
         """Bounds for a randomised target, the rate of false alarms shared among all looks."""
@@ -418,6 +368,11 @@ class _Audit:
                 f"{self.search.near} pairs had first outputs that agree to 12 digits and no further; "
                 "an observer who sees fewer digits (--digits 9) may be another matter"
             )
+        if not self.verdict and self.judged and all(j.first_at_most >= 1 for j in self.judged):
+            self.indications.append(
+                "nothing bounds how far the first outputs are apart, so nothing could be certified: state "
+                "their privacy (--first-epsilon) or density (log_density), or what is seen (--digits)"
+            )
         if not self.verdict and self.randomised and self.search.pair is not None:
             self.indications.append(
                 f"with its seed fixed to {self.search.seed}, two worlds with the same first output are told "
@@ -442,6 +397,7 @@ class _Audit:
             indications=tuple(self.indications),
             rounding=self._rounding(),
             findings=tuple(self.findings),
+            columns=self.space.columns,
             randomised=self.randomised,
             real_values=bool(self.options.rows),
             versions=dict(self.target.about.get("versions", {})),
@@ -461,10 +417,10 @@ class _Audit:
                 f"one that shows in {share:.2g} of the pairs of worlds that share a first output "
                 f"({self.search.collided} were tried)"
             )
-        if self.judged:
-            said.append(
-                f"δ of about {min(j.resolution for j in self.judged):.2g} between the worlds that were judged"
-            )
+        bounded = [j for j in self.judged if j.first_at_most < 1]
+        if bounded:
+            least = min(j.resolution for j in bounded)
+            said.append(f"δ of about {least:.2g} between the worlds that were judged")
         return "; ".join(said) or "none: no two worlds shared a first output, and no bound could be had"
 
     def _rounding(self) -> str | None:

@@ -6,20 +6,22 @@ says so if that is observed in another way than when the witness was made.
 
 import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from undeleted import registry
 from undeleted.audit.certify import CANDIDATES, LOOKS, PARTS, Candidate, FirstOutput, look
+from undeleted.audit.columns import columns_from
 from undeleted.audit.exposures import Stage
 from undeleted.audit.forgetting import DRIFT
 from undeleted.audit.lab import Lab, apart, far
 from undeleted.audit.pairs import Pair
-from undeleted.audit.statistical import Verdict
-from undeleted.audit.targets import Named, Target
+from undeleted.audit.statistical import open_target
+from undeleted.audit.targets import Named
 from undeleted.audit.targets._program import BudgetOver, Clock
+from undeleted.audit.verdict import Verdict
 from undeleted.coins import seeded
 from undeleted.errors import BadFile, BadQuestion, TargetFailed
 
@@ -41,9 +43,11 @@ def save(verdict: Verdict, path: str | Path, *, redact: bool = False) -> None:
         "forgets": verdict.forgets.verdict,
         "findings": [_redacted(f) if redact else f for f in verdict.findings],
     }
-    if verdict.real_values:
-        body["holds"] = "redacted" if redact else MARK
-        body["target"]["columns"] = {}
+    if verdict.real_values and not redact:
+        body["holds"] = MARK
+    if redact:
+        body["holds"] = "redacted"
+        body["target"] |= {"columns": {}, "at": []}
     write(path, json.dumps(body, indent=1, ensure_ascii=False) + "\n", private=verdict.real_values)
 
 
@@ -75,8 +79,13 @@ class Replayed:
     holds: bool
     says: str
 
+    @property
+    def counts(self) -> bool:
+        """Rounding is told, and counts only in an audit without tolerance."""
+        return self.holds and self.kind != "rounding"
+
     def as_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "holds": self.holds, "says": self.says}
+        return {"kind": self.kind, "holds": self.holds, "counts": self.counts, "says": self.says}
 
 
 def load(path: str | Path) -> dict[str, Any]:
@@ -110,25 +119,45 @@ def load(path: str | Path) -> dict[str, Any]:
 def replay(
     path: str | Path, named: Named, *, digits: int | None = None, budget: float = 60.0, seed: int = 11
 ) -> list[Replayed]:
-    """Run every finding again on a target that the caller names."""
+    """Run every finding again on a target that the caller names.
+
+    What records look like and where predictions are asked for comes from the witness; what is run, and what
+    is read off it, from the caller alone.
+    """
     body = load(path)
-    was = body.get("target", {})
-    seen = (list(named.see), digits)
-    if seen != (was.get("see", []), body.get("digits")):
-        flags = "".join(f" --see {','.join(was['see'])}" if was.get("see") else "")
-        flags += f" --digits {body['digits']}" if body.get("digits") is not None else ""
-        raise BadQuestion(
-            "the witness was seen by another observer.", f"Give{flags or ' neither --see nor --digits'}."
-        )
+    try:
+        was = body["target"]
+        seen, rounded = list(was["see"]), body["digits"]
+        columns, at = columns_from(was["columns"]), tuple(tuple(map(float, p)) for p in was["at"])
+        named = replace(named, columns=columns, at=at, label=was["label"], features=int(was["features"]))
+    except (KeyError, TypeError, ValueError, BadQuestion):
+        raise _altered(path) from None
+    if list(named.see) != seen or (digits is not None and digits != rounded):
+        flags = f" --see {','.join(map(str, seen))}" if seen else " no --see"
+        flags += f" --digits {rounded}" if rounded is not None else " and no --digits"
+        raise BadQuestion("the witness was seen by another observer.", f"Give{flags}.")
     clock = Clock(budget)
-    with Target(named, clock, hide="holds" in body) as target:
-        lab = Lab(target, digits)
+    with open_target(named, clock, hide="holds" in body) as target:
+        lab = Lab(target, rounded)
         try:
-            return [KINDS[f["kind"]](lab, f, seed) for f in body["findings"]]
+            return [_checked(path, f)(lab, f, seed) for f in body["findings"]]
         except BudgetOver:
             raise TargetFailed("replaying", f"the budget of {budget:g} s was over", "Give it more.") from None
-        except (KeyError, TypeError, AttributeError):
-            raise BadFile(str(path), "lacks a part of a witness.", "It was altered; make it anew.") from None
+        except (KeyError, TypeError, AttributeError, ValueError):
+            raise _altered(path) from None
+
+
+def _altered(path: str | Path) -> BadFile:
+    return BadFile(str(path), "lacks a part of a witness.", "It was altered; make it anew.")
+
+
+def _checked(path: str | Path, f: Mapping[str, Any]) -> Callable[..., Replayed]:
+    """How a finding is run again, once its parts are what they should be."""
+    whole = isinstance(f.get("seed", 0), int) and isinstance(f.get("tolerance", 0.0), int | float)
+    worlds = f.get("worlds", [f.get("one"), f.get("other")])
+    if not whole or f.get("tolerance", 0.0) < 0 or worlds[:2] != [f.get("one"), f.get("other")]:
+        raise _altered(path)
+    return KINDS[f["kind"]]
 
 
 def _collision(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
@@ -143,10 +172,16 @@ def _collision(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
     apart_at = [far(a, b, f["tolerance"]) for i, a in enumerate(played) for b in played[:i]]
     if None in apart_at:
         return Replayed(f["kind"], False, "the worlds are not told apart any more")
-    count, after = len(worlds), len(f["batches"])
+    after = f"{len(f['batches'])} deletion{'s' if len(f['batches']) > 1 else ''}"
+    same = _lists([played[0], played[1]]) == _lists([f["outputs"]["one"], f["outputs"]["other"]])
+    note = "" if same else "; other outputs than were written down"
     return Replayed(
-        f["kind"], True, f"{count} worlds, one first output, and {count} transcripts after {after} deletions"
+        f["kind"], True, f"{len(worlds)} worlds, one first output, all different after {after}{note}"
     )
+
+
+def _lists(value: Any) -> Any:
+    return list(map(_lists, value)) if isinstance(value, list | tuple) else value
 
 
 def _statistics(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
@@ -198,7 +233,7 @@ def _agree_on_the_controlled(f: Mapping[str, Any]) -> None:
         )
 
 
-KINDS = {
+KINDS: dict[str, Callable[..., Replayed]] = {
     "collision": _collision,
     "rounding": _collision,
     "statistics": _statistics,

@@ -1,7 +1,9 @@
 """`undeleted audit TARGET` and `undeleted replay WITNESS --target TARGET`."""
 
 import re
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -108,6 +110,7 @@ def audit(
     from undeleted.audit.statistical import audit as audit_target
     from undeleted.audit.witness import save
 
+    _end_gently()
     _writable(html, out)
     rows = _rows(data, id)
     named = _named(target, settings, see, at, column, label, features, rows)
@@ -126,15 +129,16 @@ def audit(
     with _progress_bar() as progress:
         verdict = audit_target(named, options, progress)
     result = verdict.as_json() | {"witness": None, "replay": None, "report": None}
+    result["holds_real_values"] = verdict.real_values and not redact
     if verdict.findings:
         path = out / f"{_slug(target)}.json"
         save(verdict, path, redact=redact)
         result["witness"] = str(path)
-        result["replay"] = _replay_command(path, named, digits)
+        result["replay"] = None if redact else _replay_command(path, named)
     if html is not None:
         from undeleted.report.audit import write_page
 
-        write_page(verdict, html, witness=result["witness"], redact=redact)
+        write_page(verdict, html, replay=result["replay"], redact=redact)
         result["report"] = str(html)
     print_json(result) if json else _show(result)
     return verdict.exit_code
@@ -145,11 +149,7 @@ def replay(
     target: Annotated[str, typer.Option(help="What to run; nothing else is run.")],
     settings: Settings = None,
     see: See = "",
-    at: At = None,
     digits: Digits = None,
-    column: Columns = None,
-    label: Label = None,
-    features: Features = 1,
     budget: Budget = "60s",
     seed: Annotated[int, typer.Option(help="For findings that are counted on fresh runs.")] = 11,
     json: AsJson = False,
@@ -160,9 +160,10 @@ def replay(
     """
     from undeleted.audit.witness import replay as run_again
 
-    named = _named(target, settings, see, at, column, label, features, [])
+    _end_gently()
+    named = _named(target, settings, see, None, None, None, 1, [])
     replayed = run_again(witness, named, digits=digits, budget=_seconds(budget), seed=seed)
-    still = any(r.holds for r in replayed)
+    still = any(r.counts for r in replayed)
     result = {
         "witness": str(witness),
         "target": target,
@@ -173,19 +174,19 @@ def replay(
         print_json(result)
     else:
         for r in replayed:
-            print(f"{r.kind:<12}{'HOLDS' if r.holds else 'does not hold':<15}{r.says}")
+            print(
+                f"{r.kind:<12}{'HOLDS' if r.counts else 'holds' if r.holds else 'does not hold':<15}{r.says}"
+            )
     return int(still)
 
 
-def _replay_command(path: Path, named: Any, digits: int | None) -> str:
+def _replay_command(path: Path, named: Any) -> str:
     """What runs the witness again."""
     import json
     from shlex import join
 
     flags = [part for k, v in named.settings.items() for part in ("--set", f"{k}={json.dumps(v)}")]
     flags += ["--see", ",".join(named.see)] if named.see else []
-    flags += ["--digits", str(digits)] if digits is not None else []
-    flags += ["--features", str(named.features)] if named.features != 1 else []
     return join(["undeleted", "replay", str(path), "--target", named.name, *flags])
 
 
@@ -259,6 +260,16 @@ def _seconds(text: str) -> float:
     return float(found[1]) * {"m": 60, "min": 60, "h": 3600}.get(found[2] or "s", 1)
 
 
+def _end_gently() -> None:
+    """A termination closes the target, as an interrupt does."""
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, interrupt)
+
+
 def _slug(target: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", target).strip("-").lower()[:80] or "target"
 
@@ -291,12 +302,25 @@ def _progress_bar() -> Iterator[Callable[[float, str], None]]:
         yield lambda share, text: bar.update(task, completed=min(1.0, share), description=f"{text:<32}")
 
 
+def _records(columns: Any) -> str:
+    if isinstance(columns, str):
+        return columns
+    shown = [
+        f"{name} {about['low']:g}…{about['high']:g}"
+        if "low" in about
+        else f"{name} {'|'.join(map(str, about['values'][:4]))}{'|…' if len(about['values']) > 4 else ''}"
+        for name, about in columns.items()
+    ]
+    return ", ".join(shown)
+
+
 def _show(result: dict[str, Any]) -> None:
     """The verdict in words."""
     loud = result["undeleted"] in ("broken", "not perfectly safe")
     versions = ", ".join(f"{k} {v}" for k, v in result["versions"].items())
     facts = {
         "target": result["target"] + (f" ({versions})" if versions else ""),
+        "records": _records(result["records"]),
         "undeleted": result["undeleted"].upper() if loud else result["undeleted"],
     }
     if result["delta_at_least"] is not None:
@@ -321,5 +345,5 @@ def _show(result: dict[str, Any]) -> None:
             mark = " (holds real values)" if result["holds_real_values"] else ""
             facts[name] = result[name] + mark
     print_facts(facts)
-    if result["witness"]:
+    if result["replay"]:
         print(f"\n{result['replay']}   runs it again")

@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from undeleted.audit.statistical import Verdict
+from undeleted.audit.verdict import Verdict
 from undeleted.audit.witness import MARK, write
 
 STYLE = """
@@ -31,28 +31,24 @@ WIDTH, HEIGHT, PAD = 640, 240, 48
 MOST_SERIES = 4
 
 
-def write_page(verdict: Verdict, path: Path, *, witness: str | None, redact: bool) -> None:
+def write_page(verdict: Verdict, path: Path, *, replay: str | None, redact: bool) -> None:
     """Write the page; for its owner alone if it holds real values."""
-    write(path, page(verdict, witness=witness, redact=redact), private=verdict.real_values)
+    write(path, page(verdict, replay=replay, redact=redact), private=verdict.real_values)
 
 
-def page(verdict: Verdict, *, witness: str | None = None, redact: bool = False) -> str:
+def page(verdict: Verdict, *, replay: str | None = None, redact: bool = False) -> str:
     """The page; no request leaves the machine."""
     facts = verdict.as_json()
     tone = "bad" if verdict.broken else "good"
     real = verdict.real_values and not redact
-    findings = "" if redact and verdict.real_values else "".join(map(_finding, verdict.findings))
+    findings = "" if redact else "".join(map(_finding, verdict.findings))
     bound = f", δ ≥ {verdict.delta:.3g}" if verdict.delta is not None else ""
     why = escape(verdict.argument or facts["smallest_leak_that_would_have_been_seen"])
     lead = "" if verdict.broken else "The smallest leak that would have been seen: "
     forgets = verdict.forgets
     notes = "".join(f"<li>{escape(i)}</li>" for i in (*verdict.indications, verdict.rounding or "") if i)
     assumed = "".join(f"<li>{escape(a)}</li>" for a in verdict.assumptions)
-    again = (
-        f"<pre>undeleted replay {escape(witness)} --target {escape(verdict.target.name)}</pre>"
-        if witness
-        else ""
-    )
+    again = f"<pre>{escape(replay)}</pre>" if replay else ""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Audit of {escape(verdict.target.name)}</title><style>{STYLE}</style></head><body>
@@ -77,7 +73,18 @@ def page(verdict: Verdict, *, witness: str | None = None, redact: bool = False) 
 """
 
 
-ABOUT = ("settings", "sees", "digits", "versions", "randomised", "confidence", "calls", "seed", "seconds")
+ABOUT = (
+    "settings",
+    "records",
+    "sees",
+    "digits",
+    "versions",
+    "randomised",
+    "confidence",
+    "calls",
+    "seed",
+    "seconds",
+)
 
 
 def _finding(finding: Mapping[str, Any]) -> str:

@@ -32,6 +32,12 @@ class Median(Line):
         return sorted(self.left.values())[(len(self.left) - 1) // 2]
 
 
+class Slow(Median):
+    def said(self):
+        time.sleep(0.04)
+        return super().said()
+
+
 class Keyed(Line):
     """A safe part and a leaky one, by key."""
 
@@ -191,5 +197,13 @@ if __name__ == "__main__":
             time.sleep(600)
         elif mode == "nan":
             print('{"output": NaN}', flush=True)
+        elif mode == "misuse":
+            print('{"misuse": ["hello", "do this"]}', flush=True)
+        elif mode == "twice":
+            print('{"output": 1}\n{"output": 1}', flush=True)
+        elif mode == "unended":
+            print('{"output": 1}', end="", flush=True)
+        elif mode == "escapes":
+            print('{"error": "\\u001b[31mred"}', flush=True)
         elif mode == "quits":
             sys.exit("out of order")

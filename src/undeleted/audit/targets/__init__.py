@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from undeleted.audit.columns import Column, Record, columns_from
 from undeleted.audit.targets._program import Clock, Program
-from undeleted.errors import BadQuestion, TargetFailed
+from undeleted.errors import BadColumns, BadQuestion, TargetFailed
 
 LINE = (Column("x", 0, 1000),)
 
@@ -62,14 +62,12 @@ class Target:
     def __init__(self, named: Named, clock: Clock, *, hide: bool = False) -> None:
         self.named, self.clock = named, clock
         self.is_program = named.name.startswith("exec:")
-        command = (
-            shlex.split(named.name[5:]) if self.is_program else [sys.executable, "-m", f"{__name__}._serve"]
-        )
+        command = _words(named.name[5:]) if self.is_program else [sys.executable, "-m", f"{__name__}._serve"]
         if not command:
             raise BadQuestion(
                 "exec: names no program.", "Write exec:./my_curator, or exec:'perl curator.pl'."
             )
-        self._program = Program(command, clock, hide=hide)
+        self._program = Program(command, clock, hide=hide, ours=not self.is_program)
         self.calls = 0
         self.chunk = 1
         self.about: dict[str, Any] = {}
@@ -77,11 +75,14 @@ class Target:
             if not self.is_program:
                 self.about = self._program.ask({"op": "hello", **named.as_json()}, "loading the target")
             declared = columns_from(self.about.get("columns") or {})
+            self.columns = named.columns or declared or LINE
+            self.label = named.label or self.about.get("label")
+            known = [c.name for c in self.columns]
+            if self.label is not None and self.label not in known:
+                raise BadColumns([self.label], "the label is no column.", f"The columns: {', '.join(known)}.")
         except BaseException:
             self.close()
             raise
-        self.columns = named.columns or declared or LINE
-        self.label = named.label or self.about.get("label")
 
     @property
     def has_density(self) -> bool:
@@ -147,3 +148,12 @@ class Target:
         if "output" not in answer:
             raise TargetFailed(call, "its answer has neither an output nor an error")
         return answer["output"]
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise BadQuestion(
+            f"the command cannot be read ({error}).", "Quote it as a shell would have it."
+        ) from None

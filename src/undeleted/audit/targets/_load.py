@@ -92,6 +92,14 @@ def maker(thing: Any, settings: Mapping[str, Any]) -> Callable[[int], Any]:
         raise BadQuestion(
             f"the target takes no setting {unknown[0]!r}.", f"It takes: {', '.join(names) or 'none'}."
         )
+    needed = [
+        n
+        for n, p in known.items()
+        if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    ]
+    lacking = [n for n in needed if n not in settings and n not in ("seed", "random_state")]
+    if lacking:
+        raise BadQuestion(f"the target needs a setting {lacking[0]!r}.", f"Give --set {lacking[0]}=….")
     seeds = [n for n in ("seed", "random_state") if n in names and n not in settings]
     return lambda seed: thing(**settings, **dict.fromkeys(seeds, seed % 2**32))
 

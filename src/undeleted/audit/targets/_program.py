@@ -53,8 +53,10 @@ class Clock:
 class Program:
     """A child process that speaks JSON lines."""
 
-    def __init__(self, command: Sequence[str], clock: Clock, *, hide: bool = False) -> None:
-        self._clock, self._hide, self._buffer = clock, hide, b""
+    def __init__(
+        self, command: Sequence[str], clock: Clock, *, hide: bool = False, ours: bool = False
+    ) -> None:
+        self._clock, self._hide, self._ours, self._buffer = clock, hide, ours, b""
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the program
         try:
             self._child = subprocess.Popen(
@@ -82,10 +84,11 @@ class Program:
         try:
             answer = json.loads(line)
         except (ValueError, RecursionError):
-            raise TargetFailed(call, "it printed something that is not JSON") from None
+            told = "" if self._hide else f": {_short(line.decode(errors='replace'))}"
+            raise TargetFailed(call, f"it printed something that is not JSON{told}") from None
         if not isinstance(answer, dict):
             raise TargetFailed(call, "it answered with JSON that is no object")
-        if "misuse" in answer:
+        if self._ours and "misuse" in answer:
             raise BadQuestion(*answer["misuse"])
         if "error" in answer:
             told = "" if self._hide else f": {_short(str(answer['error']))}"
@@ -107,6 +110,8 @@ class Program:
 
     def _exchange(self, request: bytes, call: str) -> bytes:
         until = time.monotonic() + self._clock.patience
+        if self._buffer:
+            raise TargetFailed(call, "it had printed more than the one line that it was asked for")
         with selectors.DefaultSelector() as wait:
             wait.register(self._from, selectors.EVENT_READ)
             wait.register(self._to, selectors.EVENT_WRITE)
@@ -132,7 +137,7 @@ class Program:
         except BlockingIOError:
             return 0
         except BrokenPipeError:
-            self._died(call)
+            return len(request)  # it reads no more; what it has said may still come
 
     def _receive(self, call: str) -> None:
         piece = os.read(self._from, 1 << 20)
@@ -144,7 +149,8 @@ class Program:
 
     def _too_late(self, call: str) -> Never:
         if self._clock.left > 0:
-            raise TargetFailed(call, f"it gave no answer within {self._clock.patience:.3g} s")
+            begun = ", and began a line that it did not end" if self._buffer else ""
+            raise TargetFailed(call, f"it gave no answer within {self._clock.patience:.3g} s{begun}")
         raise BudgetOver
 
     def _died(self, call: str) -> Never:
@@ -164,4 +170,6 @@ class Program:
 
 
 def _short(text: str) -> str:
+    """A line that cannot play tricks on a terminal."""
+    text = "".join(c if c.isprintable() else " " for c in text)
     return text if len(text) <= 200 else text[:199] + "…"

@@ -3,13 +3,16 @@
 The first line names the target; what it prints itself goes to stderr.
 """
 
+import contextlib
+import ctypes
 import json
 import os
+import signal
 import sys
 from typing import Any
 
 from undeleted.audit.targets._load import Loaded, load
-from undeleted.errors import UndeletedError
+from undeleted.errors import BadQuestion, UndeletedError
 from undeleted.games import transcript
 
 
@@ -41,6 +44,8 @@ def _transcript(target: Loaded, message: dict[str, Any], seed: int) -> list[Any]
         for batch in message["batches"]:
             call = f"delete {', '.join(batch)}"
             outputs.append(plain(target.delete(batch)))
+    except BadQuestion:
+        raise  # what is asked of it cannot be seen
     except Exception as error:
         raise _Failed(call, error) from None
     return outputs
@@ -50,8 +55,15 @@ class _Failed(Exception):
     """Which of several calls failed."""
 
 
+def _end_with_the_auditor() -> None:
+    """Where the system can do it (Linux), a target that is busy dies with the audit that was killed."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
 def main() -> None:
     """Answer until nobody asks."""
+    _end_with_the_auditor()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     target = None
@@ -64,7 +76,8 @@ def main() -> None:
             else:
                 answer = {"output": plain(serve(target, message))}
         except UndeletedError as error:
-            answer = {"misuse": [error.what, error.remedy]} if target is None else {"error": error.what}
+            asked = target is None or isinstance(error, BadQuestion)
+            answer = {"misuse": [error.what, error.remedy]} if asked else {"error": error.what}
         except _Failed as failed:
             call, cause = failed.args
             what = cause.what if isinstance(cause, UndeletedError) else f"{type(cause).__name__}: {cause}"

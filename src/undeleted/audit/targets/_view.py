@@ -80,7 +80,8 @@ class View:
                 ways = ("predict_proba", "decision_function", "predict")
                 return next(getattr(fitted, way) for way in ways if hasattr(fitted, way))(self.points())
         if not hasattr(fitted, name):
-            raise AttributeError(f"the fitted object has no {name}")
+            shown = ", ".join(n for n in vars(fitted) if n.endswith("_") and not n.startswith("_"))
+            raise BadQuestion(f"the target has no {name} to see.", f"It has: {shown or 'nothing fitted'}.")
         found = getattr(fitted, name)
         return found() if callable(found) else found
 
@@ -116,5 +117,6 @@ def _fitted(fitted: Any) -> dict[str, Any]:
             except TypeError:
                 continue
     if not found:
-        raise AttributeError("it has no fitted attribute that can be written down; choose what to --see")
+        problem = "the target has no fitted attribute that can be written down."
+        raise BadQuestion(problem, "Choose what to --see: labels, predictions, or attributes by name.")
     return found

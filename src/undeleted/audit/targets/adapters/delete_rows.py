@@ -41,7 +41,12 @@ class DeleteRows:
 
     def delete(self, ids: Sequence[str]) -> Any:
         for name in ids:
-            getattr(self._model, self._way)(self._rows.pop(name))
+            place = self._rows.pop(name)
+            try:
+                getattr(self._model, self._way)(place)
+            except (IndexError, KeyError) as error:
+                told = f"{self._way}({place}) raised {type(error).__name__}: {error}"
+                raise LookupError(f"{told}; rows are named by their place at the start") from None
         return self.look()
 
     def look(self) -> Any:

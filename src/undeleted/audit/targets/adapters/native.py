@@ -4,11 +4,12 @@
 its records look like.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from undeleted.audit.columns import Record, columns_from
 from undeleted.audit.targets._view import View
+from undeleted.errors import BadQuestion
 
 
 class Native:
@@ -36,4 +37,13 @@ class Native:
         return self._seen(self._curator.delete(ids))
 
     def _seen(self, output: Any) -> Any:
-        return {key: output[key] for key in self._view.see} if self._view.see else output
+        if not self._view.see:
+            return output
+        known = list(output) if isinstance(output, Mapping) else []
+        for key in self._view.see:
+            if key not in known:
+                raise BadQuestion(
+                    f"the output has no key {key!r} to see.",
+                    f"It has: {', '.join(map(str, known)) or 'no keys'}.",
+                )
+        return {key: output[key] for key in self._view.see}

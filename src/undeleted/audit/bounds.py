@@ -97,7 +97,7 @@ def given_first(
     seen, as_high = float(scores @ named), 0
     for done in range(1, rounds + 1):
         shuffled = named[np.argsort(group + generator.random(group.size))]
-        as_high += float(scores @ shuffled) >= seen - 1e-9 * abs(seen)
+        as_high += not float(scores @ shuffled) < seen - 1e-9 * abs(seen)
         if as_high == ENOUGH:
             return ENOUGH / done, int(group.size)
     return (1 + as_high) / (1 + rounds), int(group.size)

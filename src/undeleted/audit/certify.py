@@ -7,22 +7,21 @@ that may be made.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
 
 from undeleted.audit import bounds
-from undeleted.audit.lab import Lab
+from undeleted.audit.lab import TOLERANCE, Lab, exactly, merged
 from undeleted.audit.pairs import Pair
-from undeleted.audit.tellers import Runs, train
+from undeleted.audit.tellers import Runs, alone, train
 from undeleted.coins import Coins
 from undeleted.errors import TargetFailed
 
 CANDIDATES = 3
 LOOKS = (60, 240, 960, 3840)  # runs of each world, to learn from and again to judge by
 PILOT = 60
-SHUFFLES = 2000
 PARTS = {"broken": 0.4, "imperfect": 0.4, "forgets": 0.2}  # of the rate of false alarms
 
 
@@ -43,7 +42,7 @@ class Candidate:
     promise: float
     advantage: float
     first_advantage: float
-    teller: str
+    unbounded: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,16 +59,12 @@ class Judgement:
     first_by: str
     p_value: float
     compared: int
+    advantage_needed: float  # to be seen at all in so many runs
 
     @property
     def delta(self) -> float:
         """A lower bound on δ; at or below 0 it says nothing."""
         return (self.advantage_at_least - self.first_at_most) / 2
-
-    @property
-    def resolution(self) -> float:
-        """A δ that would have been seen: half of what the bounds give away."""
-        return max(0.0, (self.advantage - self.advantage_at_least + self.first_at_most) / 2)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -96,8 +91,8 @@ def pilot(
     seeds = seeds_from(coins, 2 * runs)
     ones, others = lab.plays(pair.one, batches, seeds), lab.plays(pair.other, batches, seeds)
     gained = _advantage(Runs(ones), Runs(others), runs)
-    first = _advantage(Runs([(0, t[0]) for t in ones]), Runs([(0, t[0]) for t in others]), runs)
-    firsts = [t[0] for t in ones], [t[0] for t in others]
+    first = _advantage(alone([t[0] for t in ones]), alone([t[0] for t in others]), runs)
+    firsts = _exact([t[0] for t in ones]), _exact([t[0] for t in others])
     blur = sqrt(8 / LOOKS[-2])
     guesses = [
         float(np.mean([a != b for a, b in zip(*firsts, strict=True)])),
@@ -105,42 +100,60 @@ def pilot(
     ]
     if assumed.epsilon is not None:
         guesses.append(bounds.by_privacy(assumed.epsilon, assumed.delta, len(pair.staying)))
-    if lab.target.has_density:
-        guesses.append(_by_density(lab, pair, firsts[0], 0.5))
-    return Candidate(pair, tuple(batches), gained[0] - min(guesses), gained[0], first[0], gained[1])
+    if lab.has_density:
+        guesses.append(_by_density(lab, pair, [t[0] for t in ones], 0.5))
+    promise = gained - min(guesses)
+    return Candidate(pair, tuple(batches), promise, gained, first, min(guesses) >= 1)
 
 
-def _advantage(ones: Runs, others: Runs, runs: int) -> tuple[float, str]:
+def _advantage(ones: Runs, others: Runs, runs: int) -> float:
     teller = train(ones[:runs], others[:runs])
     hits = np.mean(teller.scores(ones[runs:]) > 0) - np.mean(teller.scores(others[runs:]) > 0)
-    return float(hits), teller.name
+    return float(hits)
 
 
 def look(
-    lab: Lab, candidate: Candidate, runs: int, coins: Coins, assumed: FirstOutput, alpha: float
+    lab: Lab,
+    candidate: Candidate,
+    runs: int,
+    coins: Coins,
+    assumed: FirstOutput,
+    alpha: float,
+    tolerance: float = TOLERANCE,
 ) -> Judgement:
     """One stopping point: learn from fresh runs, judge by other fresh ones, err with probability `alpha`."""
     pair, batches = candidate.pair, candidate.batches
     ours, theirs = seeds_from(coins, 2 * runs), seeds_from(coins, 2 * runs)
-    ones, others = lab.plays(pair.one, batches, ours), lab.plays(pair.other, batches, theirs)
-    teller = train(Runs(ones[:runs]), Runs(others[:runs]))
-    ones, others = ones[runs:], others[runs:]
-    for_one, for_other = teller.scores(Runs(ones)), teller.scores(Runs(others))
+    played = lab.plays(pair.one, batches, ours) + lab.plays(pair.other, batches, theirs)
+    told = merged(played, tolerance)
+    teller = train(Runs(told[:runs]), Runs(told[2 * runs : 3 * runs]))
+    for_one = teller.scores(Runs(told[runs : 2 * runs]))
+    for_other = teller.scores(Runs(told[3 * runs :]))
     hits, false = int((for_one > 0).sum()), int((for_other > 0).sum())
     coupled = [t[0] for t in lab.plays(pair.other, (), ours[runs:])]
-    firsts = [t[0] for t in ones], [t[0] for t in others]
+    firsts = [t[0] for t in played[runs : 2 * runs]], [t[0] for t in played[3 * runs :]]
     share = alpha * PARTS["broken"] / 2
     by, distance = _first_distance(lab, pair, firsts, coupled, assumed, share)
     p, compared = bounds.given_first(
-        [*firsts[0], *firsts[1]],
+        list(map(exactly, [*firsts[0], *firsts[1]])),
         np.repeat([True, False], runs),
         np.concatenate([for_one, for_other]),
-        SHUFFLES,
+        ceil(5 / (alpha * PARTS["imperfect"])),
         coins,
     )
     at_least = bounds.advantage(hits, false, runs, share)
     gained = (hits - false) / runs
-    return Judgement(pair, batches, teller.name, runs, gained, at_least, distance, by, p, compared)
+    least = _advantage_needed(runs, share)
+    return Judgement(pair, batches, teller.name, runs, gained, at_least, distance, by, p, compared, least)
+
+
+def _advantage_needed(runs: int, alpha: float) -> float:
+    """The smallest advantage, of an event as likely as not, that so many runs would bound away from 0."""
+    half = runs // 2
+    for gap in range(half + 1):
+        if bounds.advantage(half + gap, half - gap, runs, alpha) > 0:
+            return 2 * gap / runs
+    return 1.0
 
 
 def _first_distance(
@@ -156,16 +169,20 @@ def _first_distance(
     `coupled` are first outputs of the second world with the seeds of the first.
     """
     ways: dict[str, Callable[[float], float]] = {
-        "coupling": lambda a: bounds.by_coupling(firsts[0], coupled, a),
-        "counting": lambda a: bounds.by_counting(*firsts, a),
+        "coupling": lambda a: bounds.by_coupling(_exact(firsts[0]), _exact(coupled), a),
+        "counting": lambda a: bounds.by_counting(_exact(firsts[0]), _exact(firsts[1]), a),
     }
-    if lab.target.has_density:
+    if lab.has_density:
         ways["density"] = lambda a: _by_density(lab, pair, firsts[0], a)
     bounded = {name: way(alpha / len(ways)) for name, way in ways.items()}
     if assumed.epsilon is not None:
         bounded["privacy"] = bounds.by_privacy(assumed.epsilon, assumed.delta, len(pair.staying))
     best = min(bounded, key=lambda name: bounded[name])
     return best, bounded[best]
+
+
+def _exact(outputs: Sequence[Any]) -> list[str]:
+    return list(map(exactly, outputs))
 
 
 def _by_density(lab: Lab, pair: Pair, draws: Sequence[Any], alpha: float) -> float:

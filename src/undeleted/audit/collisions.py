@@ -5,12 +5,12 @@ same deleted rows in both worlds, and cannot be right in both.  Of m worlds that
 later, it is right in one at most: δ ≥ 1 − 1/m.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from undeleted.audit.columns import Record
-from undeleted.audit.lab import TOLERANCE, Lab, apart, far
+from undeleted.audit.lab import TOLERANCE, Lab, apart, exactly, far
 from undeleted.audit.pairs import Pair, Space, crowd, pairs
 from undeleted.coins import Coins
 from undeleted.errors import TargetFailed
@@ -19,7 +19,17 @@ REFUSALS = 20  # so many worlds in a row that the target refuses, and it has fai
 WORLDS = 32  # m is not driven further than this
 SEEDS, FEW_SEEDS = 20, 4  # on which a curator must do the same to count as deterministic
 NEAR = 1e-12
+PATIENCE = 200  # pairs after a lesser find
 BIRTHDAY, CROWD, MET = 16, 64, 4  # after so many pairs a crowd of so many worlds, of which so many pairs
+
+
+@dataclass(frozen=True)
+class Find:
+    """Two worlds that share the first output under a seed, and differ after these deletions."""
+
+    pair: Pair
+    batches: tuple[tuple[str, ...], ...]
+    seed: int
 
 
 @dataclass
@@ -31,18 +41,26 @@ class Search:
     near: int = 0
     refused: int = 0
     crowds: int = 0  # worlds that were drawn in crowds
-    pair: Pair | None = None
-    batches: tuple[tuple[str, ...], ...] = ()
-    seed: int = 0
+    met: int = 0  # crowds in which some met
+    found: list[Find] = field(default_factory=list)
+    lesser: list[Find] = field(default_factory=list)
     rounding: tuple[Pair, int, int] | None = None  # a pair, a seed, and where rounding tells it apart
     families: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def independent(self) -> int:
+        """Pairs with the same first output that were drawn independently."""
+        return self.collided - self.families.get("crowd", 0) + self.met
 
     def attacks(self, randomised: bool) -> list[dict[str, Any]]:
         """What was tried, as a report tells it: pairs that are made to collide, and crowds where some do."""
         made = {name: count for name, count in self.families.items() if name != "crowd"}
-        by = None if self.pair is None else "crowds" if self.pair.family == "crowd" else "collisions"
-        told = f"told apart after {len(self.batches)} deletion{'s' if len(self.batches) > 1 else ''}"
-        told += ", under one seed" if randomised else ""
+        by, told = None, ""
+        if self.found:
+            first = self.found[0]
+            by = "crowds" if first.pair.family == "crowd" else "collisions"
+            told = f"told apart after {len(first.batches)} deletion{'s' if len(first.batches) > 1 else ''}"
+            told += ", under one seed" if randomised else ""
         tried = [("collisions", sum(made.values()), {"by_family": made})]
         if self.crowds:
             tried.append(("crowds", self.families.get("crowd", 0), {"worlds": {"drawn": self.crowds}}))
@@ -67,33 +85,31 @@ def search(
     coins: Coins,
     go_on: Callable[[Search], bool],
     tolerance: float = TOLERANCE,
+    wanted: int = 1,
 ) -> Search:
-    """Try pairs, both with the same seed, until one is told apart or time is up."""
-    done, refused, fallback = Search(), 0, None
+    """Try pairs, both with the same seed, until enough are told apart or time is up."""
+    done, refused, since = Search(), 0, 0
     for pair in _mixed(lab, space, coins, done):
-        if not go_on(done) or (fallback and done.tried > fallback[1] + 200):
+        since += bool(done.lesser)
+        if not go_on(done) or len(done.found) >= wanted or since > PATIENCE:
             break
         if pair.one == pair.other:
             continue
         seed = int(coins.integers(0, 2**31, 1)[0])
         try:
-            found = _told_apart(lab, pair, seed, done, tolerance)
+            where = _told_apart(lab, pair, seed, done, tolerance)
             refused = 0
         except TargetFailed as failure:
             done.refused, refused = done.refused + 1, refused + 1
             if not failure.reported or refused >= REFUSALS:
                 raise
             continue
-        if found is None:
-            continue
-        if pair.family == "exchange":  # the same people in another order: a lesser find
-            fallback = fallback or (pair, done.tried, seed, found)
-            continue
-        done.pair, done.seed, done.batches = pair, seed, pair.batches[:found]
-        return done
-    if fallback:
-        done.pair, _, done.seed, found = fallback
-        done.batches = done.pair.batches[:found]
+        if where is not None:
+            # The same people in another order are a lesser find.
+            kept = done.lesser if pair.family == "exchange" else done.found
+            kept.append(Find(pair, pair.batches[:where], seed))
+    if not done.found:
+        done.found = done.lesser[:wanted]
     return done
 
 
@@ -108,7 +124,7 @@ def _mixed(lab: Lab, space: Space, coins: Coins, done: Search) -> Iterator[Pair]
 def _met(lab: Lab, space: Space, coins: Coins, done: Search) -> Iterator[Pair]:
     """Worlds of a crowd with the same first output and other people: by chance, whatever it computes."""
     worlds, own = crowd(space, coins, CROWD)
-    seed, by_first = int(coins.integers(0, 2**31, 1)[0]), dict[Any, tuple[Record, ...]]()
+    seed, by_first = int(coins.integers(0, 2**31, 1)[0]), dict[str, tuple[Record, ...]]()
     found = 0
     for world in worlds:
         try:
@@ -118,8 +134,9 @@ def _met(lab: Lab, space: Space, coins: Coins, done: Search) -> Iterator[Pair]:
                 raise
             continue
         done.crowds += 1
-        other = by_first.setdefault(first, world)
+        other = by_first.setdefault(exactly(first), world)
         if _people(other) != _people(world):
+            done.met += found == 0  # the pairs of one crowd are not independent
             yield Pair("crowd", other, world, own)
             found += 1
             if found >= MET:
@@ -136,14 +153,14 @@ def _told_apart(lab: Lab, pair: Pair, seed: int, done: Search, tolerance: float)
     [one] = lab.play(pair.one, (), seed)
     [other] = lab.play(pair.other, (), seed)
     done.tried += 1
-    if one != other:
+    if exactly(one) != exactly(other):
         done.near += apart(one, other) < NEAR
         return None
     done.collided += 1
     done.families[pair.family] = done.families.get(pair.family, 0) + 1
     batches = pair.batches
     ours, theirs = lab.play(pair.one, batches, seed), lab.play(pair.other, batches, seed)
-    if ours[0] != theirs[0]:
+    if exactly(ours[0]) != exactly(theirs[0]):
         return None  # not a function of its seed; the probe has said so already
     where = far(ours, theirs, tolerance)
     if where is None and ours != theirs and done.rounding is None:
@@ -154,7 +171,7 @@ def _told_apart(lab: Lab, pair: Pair, seed: int, done: Search, tolerance: float)
 def holds(lab: Lab, pair: Pair, batches: Any, seed: int, tolerance: float = TOLERANCE) -> bool:
     """Whether two worlds share the first output and differ after the last deletion."""
     ours, theirs = lab.play(pair.one, batches, seed), lab.play(pair.other, batches, seed)
-    return ours[0] == theirs[0] and far(ours, theirs, tolerance) is not None
+    return exactly(ours[0]) == exactly(theirs[0]) and far(ours, theirs, tolerance) is not None
 
 
 def shrink(
@@ -196,7 +213,16 @@ def _without(pair: Pair, name: str) -> Pair:
 def is_deterministic(lab: Lab, pair: Pair, batches: Any, seed: int, coins: Coins, count: int = SEEDS) -> bool:
     """Whether many seeds give one transcript in each of the two worlds: that of the seed of the find."""
     seeds = [seed, *(int(s) for s in coins.integers(0, 2**31, count))]
-    return all(len(set(lab.plays(world, batches, seeds))) == 1 for world in (pair.one, pair.other))
+    return all(_one_transcript(lab, world, batches, seeds) for world in (pair.one, pair.other))
+
+
+def _one_transcript(lab: Lab, world: Sequence[Record], batches: Any, seeds: Sequence[int]) -> bool:
+    try:
+        return len(set(map(exactly, lab.plays(world, batches, seeds)))) == 1
+    except TargetFailed as failure:
+        if not failure.reported:
+            raise
+        return False
 
 
 def more_worlds(
@@ -212,6 +238,7 @@ def more_worlds(
     """Worlds that share the first output, all told apart later: the two, and whoever else is found."""
     found = [pair.one, pair.other]
     transcripts = [lab.play(world, batches, seed) for world in found]
+    seeds = [int(s) for s in coins.integers(0, 2**31, FEW_SEEDS)]
     changed = {
         a["id"]: [k for k in a if a[k] != b[k]] for a, b in zip(pair.one, pair.other, strict=True) if a != b
     }
@@ -227,8 +254,12 @@ def more_worlds(
             if not failure.reported:
                 raise
             continue
-        same_first = transcript[0] == transcripts[0][0]
-        if same_first and all(far(transcript, t, tolerance) is not None for t in transcripts):
+        same_first = exactly(transcript[0]) == exactly(transcripts[0][0])
+        if (
+            same_first
+            and all(far(transcript, t, tolerance) is not None for t in transcripts)
+            and _one_transcript(lab, world, batches, [seed, *seeds])
+        ):
             found.append(world)
             transcripts.append(transcript)
     return found

@@ -22,6 +22,8 @@ class Lab:
 
     def __init__(self, target: Target, digits: int | None = None) -> None:
         self.target, self.digits = target, digits
+        # A density is that of the whole output, not of what is left after rounding or choosing.
+        self.has_density = target.has_density and digits is None and not target.named.see
 
     def play(self, records: Sequence[Record], batches: Sequence[Sequence[str]], seed: int) -> tuple[Any, ...]:
         """One transcript: the first output and one after every batch."""
@@ -53,6 +55,44 @@ def _seen(output: Any, digits: int | None, call: str) -> Any:
         case dict():
             return tuple((key, _seen(output[key], digits, call)) for key in sorted(output))
     return output
+
+
+def exactly(output: Any) -> str:
+    """What is seen, to the last bit: −0.0 is not 0.0, and 1 is not 1.0.  For questions of equality."""
+    return repr(output)
+
+
+def merged(transcripts: Sequence[tuple[Any, ...]], tolerance: float) -> list[tuple[Any, ...]]:
+    """Transcripts whose updates are equal where they differ by rounding; the first outputs stay as they are.
+
+    Numbers at the same place are linked while the next larger one is near; it is blind to which run is whose.
+    """
+    flat = [[leaves(z) for z in t[1:]] for t in transcripts]
+    if tolerance == 0 or not any(isinstance(v, float) for z in flat[0] for v in z):
+        return list(transcripts)
+    places: dict[tuple[int, int], set[float]] = {}
+    for run in flat:
+        for i, z in enumerate(run):
+            for j, v in enumerate(z):
+                if isinstance(v, float):
+                    places.setdefault((i, j), set()).add(v)
+    names: dict[tuple[int, int], dict[float, float]] = {}
+    for place, values in places.items():
+        known: dict[float, float] = {}
+        last = head = None
+        for v in sorted(values):
+            if last is None or v - last > tolerance * max(1.0, abs(v), abs(last)):
+                head = v
+            known[v] = head if head is not None else v
+            last = v
+        names[place] = known
+
+    def renamed(i: int, z: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(names[i, j][v] if isinstance(v, float) else v for j, v in enumerate(z))
+
+    return [
+        (t[0], *(renamed(i, z) for i, z in enumerate(run))) for t, run in zip(transcripts, flat, strict=True)
+    ]
 
 
 def leaves(output: Any) -> list[Any]:

@@ -12,11 +12,21 @@ It ends within its budget, with `broken`, `not perfectly safe` or `not broken by
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from undeleted import registry
 from undeleted.audit.certify import CANDIDATES, LOOKS, PARTS, Candidate, Judgement, look, pilot
-from undeleted.audit.collisions import FEW_SEEDS, SEEDS, Search, is_deterministic, more_worlds, search, shrink
+from undeleted.audit.collisions import (
+    FEW_SEEDS,
+    SEEDS,
+    Find,
+    Search,
+    is_deterministic,
+    more_worlds,
+    search,
+    shrink,
+)
 from undeleted.audit.columns import Column
 from undeleted.audit.exposures import Attack, Exposure
 from undeleted.audit.forgetting import Forgetting, forgetting
@@ -34,6 +44,7 @@ EXPOSURES = "undeleted.audit.exposures"
 WIDE = Column("x", 0, 10**6)  # for a target that takes any number
 ENOUGH = (1000, 400)  # pairs tried and collided, after which a deterministic target is left alone
 PROBES = 3
+COUPLED = 6  # pairs that collide under a common seed, for a randomised target to be judged by
 SMALL = 8  # people, in the first runs and for targets that are slow
 FEW_CALLS = 3000
 
@@ -85,6 +96,7 @@ class _Audit:
         self.assumptions: list[str] = []
         self.judged: list[Judgement] = []
         self.search = Search()
+        self.piloted: list[Candidate] = []
         self.forgets = Forgetting("unknown", "the budget ended before it could be judged")
         self.verdict, self.argument = "", ""
         self.delta: float | None = None
@@ -137,10 +149,10 @@ class _Audit:
             if first[0] != first[1] and not self.options.unseeded:
                 self._refuse(pair, first)
             randomised = randomised or len(set(first[1:])) > 1
-            self._look_twice(pair, seeds[0], randomised)
             done += 1
             if done == PROBES or self._is_slow():
                 break
+        self._look_twice(pair, seeds, randomised)
         if self._is_slow():
             self.space = small
         return randomised or self.options.unseeded
@@ -163,20 +175,21 @@ class _Audit:
         reason = "the same records, deletions and seed gave another output: it changes without a deletion"
         raise TargetFailed(call, reason, "If it draws randomness of its own, say --unseeded.")
 
-    def _look_twice(self, pair: Pair, seed: int, randomised: bool) -> None:
-        """What is published stays as it is while nobody leaves."""
-        first = self.lab.seen(self.target.start(pair.one, seed))
+    def _look_twice(self, pair: Pair, seeds: Sequence[int], randomised: bool) -> None:
+        """What is published stays as it is while nobody leaves; an accident of one seed is no reason."""
         looks = [("looking again", self.target.look)] if self.target.can_look else []
         if not randomised:
             looks.append(("delete nobody", lambda: self.target.delete([])))
         for call, again_by in looks:
-            try:
-                again = self.lab.seen(again_by())
-            except TargetFailed as failure:
-                if not failure.reported:
-                    raise
-                continue
-            if apart(first, again) > self.options.tolerance:
+            changed = 0
+            for seed in seeds[:2]:
+                first = self.lab.seen(self.target.start(pair.one, seed))
+                try:
+                    changed += apart(first, self.lab.seen(again_by())) > self.options.tolerance
+                except TargetFailed as failure:
+                    if not failure.reported:
+                        raise
+            if changed == 2:
                 raise TargetFailed(call, "its output changed without a deletion")
 
     def _judge_forgetting(self) -> None:
@@ -224,34 +237,35 @@ class _Audit:
         def go_on(done: Search) -> bool:
             return share() and not (done.tried >= ENOUGH[0] and done.collided >= ENOUGH[1])
 
-        found = self.search = search(self.lab, self.space, self.coins, go_on, tolerance)
+        wanted = COUPLED if self.randomised else 1
+        found = self.search = search(self.lab, self.space, self.coins, go_on, tolerance, wanted)
         if found.rounding:
             pair, seed, where = found.rounding
             self.findings.append(self._collision("rounding", pair, pair.batches[:where], seed))
         try:
-            if found.pair is not None:
+            if found.found:
                 self._settle(found, self.until(0.45 if self.randomised else 0.9, "making the witness small"))
         finally:
             self.attacks += found.attacks(self.randomised)
 
     def _settle(self, found: Search, go_on: Callable[..., bool]) -> None:
         """First the proof, then a smaller and a stronger one; what is known stands when time is up."""
-        assert found.pair is not None
-        pair, batches, seed, tolerance = found.pair, found.batches, found.seed, self.options.tolerance
+        pair, batches, seed = found.found[0].pair, found.found[0].batches, found.found[0].seed
+        tolerance = self.options.tolerance
         seeds = FEW_SEEDS if self._is_slow() else SEEDS
-        certain = is_deterministic(self.lab, pair, batches, seed, self.coins, FEW_SEEDS)
-        if certain:
-            self._prove(pair, batches, seed, [pair.one, pair.other], FEW_SEEDS)
+        if not is_deterministic(self.lab, pair, batches, seed, self.coins, FEW_SEEDS):
+            return  # to be judged on many runs
+        self._prove(pair, batches, seed, [pair.one, pair.other], FEW_SEEDS)
         pair, batches = shrink(self.lab, pair, batches, seed, go_on, tolerance)
-        found.pair, found.batches = pair, batches
-        if certain and not is_deterministic(self.lab, pair, batches, seed, self.coins, seeds):
-            self.verdict, self.delta, self.argument, certain = "", None, "", False
+        found.found[0] = Find(pair, batches, seed)
+        if not is_deterministic(self.lab, pair, batches, seed, self.coins, seeds):
+            self.verdict, self.delta, self.argument = "", None, ""
             self.assumptions.clear()
             self.findings = [f for f in self.findings if f["kind"] != "collision"]
-        if certain:
-            self._prove(pair, batches, seed, [pair.one, pair.other], seeds)
-            worlds = more_worlds(self.lab, self.space, pair, batches, seed, self.coins, go_on, tolerance)
-            self._prove(pair, batches, seed, worlds, seeds)
+            return
+        self._prove(pair, batches, seed, [pair.one, pair.other], seeds)
+        worlds = more_worlds(self.lab, self.space, pair, batches, seed, self.coins, go_on, tolerance)
+        self._prove(pair, batches, seed, worlds, seeds)
 
     def _prove(self, pair: Pair, batches: Any, seed: int, worlds: Sequence[Any], seeds: int) -> None:
         """Worlds that share the first output and all differ later: no simulator is right in two of them."""
@@ -271,7 +285,7 @@ class _Audit:
             self.assumptions.append(
                 f"the first output is ({first.epsilon:g}, {first.delta:g})-DP for a replacement"
             )
-        if self.target.has_density:
+        if self.lab.has_density:
             self.assumptions.append(
                 "the density that the target states for its first output, in exact arithmetic"
             )
@@ -281,22 +295,29 @@ class _Audit:
             share = 0.6 + 0.37 * (i + 1) / len(candidates)
             if self._judge(candidate, self.until(share, "judging on fresh runs"), share, alpha):
                 break
-        self._indicate(candidates)
+        self._indicate()
 
     def _judge(self, candidate: Candidate, go_on: Callable[..., bool], share: float, alpha: float) -> bool:
         """Stopping point after stopping point, as far as time allows; whether one convicts."""
-        pace = 0.0
+        pace, before = 0.0, len(self.judged)
         for runs in LOOKS:
             began = self.clock.spent
             if not go_on() or began + pace * runs / 2 > share * self.clock.budget:
                 break
-            judgement = look(self.lab, candidate, runs, self.coins, self.options.first, alpha)
+            try:
+                judgement = look(
+                    self.lab, candidate, runs, self.coins, self.options.first, alpha, self.options.tolerance
+                )
+            except TargetFailed as failure:
+                if not failure.reported:
+                    raise
+                break  # errors under some seeds: runs cannot be dropped without a bias
             pace = (self.clock.spent - began) / runs
             self.judged.append(judgement)
             self._convict(judgement, alpha)
             if judgement.delta > max(0.05, 0.35 * candidate.promise):
                 break  # more runs would move the bound by little
-        if self.judged:
+        if len(self.judged) > before:
             last = self.judged[-1]
             self.attacks.append(
                 last.as_json() | {"attack": "learned", "kind": "learned", "result": _told(last)}
@@ -307,19 +328,19 @@ class _Audit:
         """The most promising pairs, the one that collides under a common seed among them."""
         go_on, made = self.until(0.6, "looking for promising worlds"), list[Candidate]()
         first = self.options.first
-        if self.search.pair is not None:
-            made.append(pilot(self.lab, self.search.pair, self.search.batches, self.coins, first))
-        for pair in pairs(self.space, self.coins):
+        known = [(f.pair, f.batches) for f in self.search.found]
+        for pair, batches in chain(known, ((p, p.batches) for p in pairs(self.space, self.coins))):
             if not go_on() or (made and made[0].promise > 0.6) or len(made) >= 60:
                 break
             if pair.one == pair.other:
                 continue
             try:
-                made.append(pilot(self.lab, pair, pair.batches, self.coins, first))
+                made.append(pilot(self.lab, pair, batches, self.coins, first))
             except TargetFailed as failure:
                 if not failure.reported:
                     raise
             made.sort(key=lambda c: -c.promise)
+        self.piloted = made
         return made[:CANDIDATES]
 
     def _convict(self, judgement: Judgement, alpha: float) -> None:
@@ -353,13 +374,19 @@ class _Audit:
             }
         )
 
-    def _indicate(self, candidates: Sequence[Candidate]) -> None:
+    def _indicate(self) -> None:
         """A difference of two learned advantages: worth saying, and no bound."""
-        best = max(candidates, key=lambda c: c.advantage - c.first_advantage, default=None)
-        if not self.verdict and best is not None and best.advantage - best.first_advantage > 0.25:
+        best = max(self.piloted, key=lambda c: c.advantage - c.first_advantage, default=None)
+        if self.verdict or best is None or best.advantage - best.first_advantage <= 0.25:
+            return
+        self.indications.append(
+            f"learned from few runs, updates told two worlds apart with advantage {best.advantage:.2f}, "
+            f"the first output alone with {best.first_advantage:.2f}: an indication, no bound"
+        )
+        if best.unbounded:
             self.indications.append(
-                f"learned from few runs, updates told two worlds apart with advantage {best.advantage:.2f}, "
-                f"the first output alone with {best.first_advantage:.2f}: an indication, no bound"
+                "nothing bounds how far those first outputs are apart, so nothing could be certified: state "
+                "their privacy (--first-epsilon) or density (log_density), or what is seen (--digits)"
             )
 
     def _conclude(self) -> Verdict:
@@ -368,15 +395,10 @@ class _Audit:
                 f"{self.search.near} pairs had first outputs that agree to 12 digits and no further; "
                 "an observer who sees fewer digits (--digits 9) may be another matter"
             )
-        if not self.verdict and self.judged and all(j.first_at_most >= 1 for j in self.judged):
+        if not self.verdict and self.randomised and self.search.found:
             self.indications.append(
-                "nothing bounds how far the first outputs are apart, so nothing could be certified: state "
-                "their privacy (--first-epsilon) or density (log_density), or what is seen (--digits)"
-            )
-        if not self.verdict and self.randomised and self.search.pair is not None:
-            self.indications.append(
-                f"with its seed fixed to {self.search.seed}, two worlds with the same first output are told "
-                "apart: a curator that always used that seed would be broken"
+                f"with its seed fixed to {self.search.found[0].seed}, two worlds with the same first output "
+                "are told apart: a curator that always used that seed would be broken"
             )
         if not self.verdict and self.exposures:
             self.indications.append("values of people who stay were read off, without a bound on δ")
@@ -411,16 +433,19 @@ class _Audit:
         said = []
         if self.verdict:
             return "does not matter: it was seen"
-        if self.search.collided:
-            share = 1 - (1 - self.options.confidence) ** (1 / self.search.collided)
+        if self.search.independent:
+            share = 1 - (1 - self.options.confidence) ** (1 / self.search.independent)
             said.append(
-                f"one that shows in {share:.2g} of the pairs of worlds that share a first output "
-                f"({self.search.collided} were tried)"
+                f"one that shows in {share:.2g} of the pairs of worlds with the same first output that this "
+                f"audit draws ({self.search.independent} were)"
             )
         bounded = [j for j in self.judged if j.first_at_most < 1]
         if bounded:
-            least = min(j.resolution for j in bounded)
-            said.append(f"δ of about {least:.2g} between the worlds that were judged")
+            best = min(bounded, key=lambda j: j.first_at_most + j.advantage_needed)
+            said.append(
+                f"an advantage of {best.advantage_needed + best.first_at_most:.2g} or more, for attackers of "
+                f"these kinds, on the worlds that were judged ({best.runs} runs of each)"
+            )
         return "; ".join(said) or "none: no two worlds shared a first output, and no bound could be had"
 
     def _rounding(self) -> str | None:

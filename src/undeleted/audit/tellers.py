@@ -57,6 +57,11 @@ class Runs:
         return found.reshape(len(rows), len(self.transcripts[0]), -1)[:, :, :MOST_NUMBERS]
 
 
+def alone(outputs: Sequence[Any]) -> Runs:
+    """Single outputs as transcripts, each after a first output that says nothing."""
+    return Runs([((0,) * len(leaves(z)), z) for z in outputs])
+
+
 class Teller(Protocol):
     """Says of a transcript whether it comes from the first world."""
 
@@ -67,18 +72,18 @@ class Teller(Protocol):
 
 
 def train(ones: Runs, others: Runs) -> Teller:
-    """The best of all tellers: each learns from one half of the runs, and is chosen by the other."""
+    """The best of all tellers, chosen by what it learns from one half about the other; then it has it all."""
     half = len(ones) // 2
     best: Teller = _Nothing()
-    most = 0.0
+    most, chosen = 0.0, None
     for make in _all_of(ones, others):
         teller = make(ones[:half], others[:half])
         if teller is None:
             continue
         hits = np.mean(teller.scores(ones[half:]) > 0) - np.mean(teller.scores(others[half:]) > 0)
         if hits > most + 1e-9:
-            best, most = teller, float(hits)
-    return best
+            best, most, chosen = teller, float(hits), make
+    return best if chosen is None else chosen(ones, others) or best
 
 
 def _all_of(ones: Runs, others: Runs) -> list[Callable[[Runs, Runs], Teller | None]]:
@@ -134,6 +139,10 @@ def _combined(i: int, how: str, transcript: Transcript) -> Hashable:
     return tuple(combine(a, b) for a, b in zip(ours, theirs, strict=True))
 
 
+# Outputs may be beyond all measure; scores that come out of that as no number say nothing.
+_quietly = np.errstate(over="ignore", invalid="ignore", divide="ignore")
+
+
 class Likelihood:
     """Each output normal around a polynomial of those before it, fitted in each world."""
 
@@ -142,6 +151,7 @@ class Likelihood:
         self._degree, self._centre, self._scale, self._fits = degree, centre, scale, fits
 
     @classmethod
+    @_quietly
     def of(cls, degree: int, ones: Runs, others: Runs) -> "Likelihood | None":
         a, b = ones.array, others.array
         if a is None or b is None or a.shape[1:] != b.shape[1:]:
@@ -152,14 +162,19 @@ class Likelihood:
         made = cls(degree, centre, scale, [])
         if made._width(a.shape[2]) > min(MOST_FEATURES, len(ones) // 4):
             return None
-        made._fits = [made._fit((world - centre) / scale, floor) for world in (a, b)]
+        try:
+            made._fits = [made._fit((world - centre) / scale, floor) for world in (a, b)]
+        except np.linalg.LinAlgError:
+            return None
         return made
 
+    @_quietly
     def scores(self, runs: Runs) -> Any:
         if runs.array is None or runs.array.shape[1:] != self._centre.shape:
             return np.zeros(len(runs))
         scaled = (runs.array - self._centre) / self._scale
-        return self._log_likelihood(scaled, self._fits[0]) - self._log_likelihood(scaled, self._fits[1])
+        told = self._log_likelihood(scaled, self._fits[0]) - self._log_likelihood(scaled, self._fits[1])
+        return np.nan_to_num(told, nan=0.0, posinf=1e9, neginf=-1e9)
 
     def _width(self, numbers: int) -> int:
         """How many features there are, at the widest."""

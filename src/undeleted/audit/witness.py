@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from undeleted import registry
-from undeleted.audit.certify import CANDIDATES, LOOKS, PARTS, Candidate, FirstOutput, look
+from undeleted.audit.certify import CANDIDATES, LOOKS, PARTS, Candidate, FirstOutput, look, seeds_from
+from undeleted.audit.collisions import FEW_SEEDS
 from undeleted.audit.columns import columns_from
 from undeleted.audit.exposures import Stage
-from undeleted.audit.forgetting import DRIFT
-from undeleted.audit.lab import Lab, apart, far
+from undeleted.audit.forgetting import DRIFT, in_distribution
+from undeleted.audit.lab import Lab, apart, exactly, far
 from undeleted.audit.pairs import Pair
 from undeleted.audit.statistical import open_target
 from undeleted.audit.targets import Named
@@ -164,10 +165,14 @@ def _collision(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
     _agree_on_the_controlled(f)
     worlds = f.get("worlds") or [f["one"], f["other"]]
     played = [lab.play(world, f["batches"], f["seed"]) for world in worlds]
-    again = [lab.play(world, f["batches"], f["seed"]) for world in reversed(worlds)][::-1]
-    if played != again:
-        return Replayed(f["kind"], False, "the target did another thing when it was run again")
-    if len({t[0] for t in played}) != 1:
+    more = [] if f["kind"] == "rounding" else seeds_from(seeded(f"replay {seed}"), FEW_SEEDS)
+    seeds = [f["seed"], *more]  # rounding is shown under one seed, of a randomised target too
+    again = [lab.plays(world, f["batches"], seeds) for world in reversed(worlds)][::-1]
+    if any(exactly(t) != exactly(first) for first, ts in zip(played, again, strict=True) for t in ts):
+        return Replayed(
+            f["kind"], False, "the target did another thing when it was run again, or with other seeds"
+        )
+    if len({exactly(t[0]) for t in played}) != 1:
         return Replayed(f["kind"], False, "the first outputs are not the same any more")
     apart_at = [far(a, b, f["tolerance"]) for i, a in enumerate(played) for b in played[:i]]
     if None in apart_at:
@@ -188,7 +193,7 @@ def _statistics(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
     _agree_on_the_controlled(f)
     pair = Pair(f["family"], tuple(f["one"]), tuple(f["other"]), tuple(n for b in f["batches"] for n in b))
     batches = tuple(map(tuple, f["batches"]))
-    candidate = Candidate(pair, batches, 0.0, 0.0, 0.0, "")
+    candidate = Candidate(pair, batches, 0.0, 0.0, 0.0)
     alpha = (1 - f["confidence"]) / (CANDIDATES * len(LOOKS))
     assumed = FirstOutput(f["assumed"]["epsilon"], f["assumed"]["delta"])
     said = look(lab, candidate, min(int(f["runs"]), LOOKS[-1]), seeded(f"replay {seed}"), assumed, alpha)
@@ -202,12 +207,20 @@ def _statistics(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
 
 def _forgets(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
     gone = set(f["deleted"])
+    if "advantage_at_least" in f:
+        return _forgets_in_distribution(lab, f, seed)
     after = lab.play(f["records"], [[name] for name in f["deleted"]], f["seed"])[-1]
     [afresh] = lab.play([r for r in f["records"] if r["id"] not in gone], [], f["seed"])
     distance = apart(after, afresh)
     return Replayed(
         f["kind"], distance > DRIFT, f"after the deletions {distance:.2g} away from a fresh start"
     )
+
+
+def _forgets_in_distribution(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
+    coins, alpha = seeded(f"replay {seed}"), (1 - 0.95) * PARTS["forgets"]
+    said = in_distribution(lab, f["records"], f["deleted"], {}, coins, alpha, lambda: True)
+    return Replayed(f["kind"], said.verdict == "no", said.why)
 
 
 def _exposure(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:

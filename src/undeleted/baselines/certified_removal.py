@@ -3,8 +3,9 @@
 start    w = argmin Σ ℓ(w·x, y) + (λn/2)‖w‖² + b·w       b ~ N(0, σ²) in every coordinate, drawn once
 delete   w ← w + H⁻¹ Δ      Δ = λw + ∇ℓ(w·x, y) of the deleted,  H the Hessian of the others at w
 
-What it promises is that a removal cannot be told from never having been there, within (ε, δ), and it keeps
-that.  It says nothing of those who stay, and they pay: the noise b is the same before and after, so the
+What it promises is that a removal cannot be told from never having been there, within (ε, δ), until the
+errors of the steps add up to what the noise hides; then one retrains, which is left out here.  It says
+nothing of those who stay, and they pay: the noise b is the same before and after, so the
 step H⁻¹Δ is nearly noiseless, and H is a function of everybody who stayed.
 
 The loss is `logistic` (y = 0 or 1) or `ridge` (half the squared error).  A point is its features, then y;

@@ -66,6 +66,13 @@ class NoiseOnce(FreshNoise):
         return [sum(self.left.values()) + self.noise, self.random.randrange(4)]
 
 
+class FreshGauss(FreshNoise):
+    """Continuous noise, drawn again each time: the first outputs of neighbours are 0.383 apart."""
+
+    def said(self):
+        return sum(self.left.values()) + self.random.gauss(0, 1)
+
+
 class Stubborn(Line):
     """Forgets nobody: subtracts nothing from its sum."""
 
@@ -88,6 +95,82 @@ class RarelyRandom(Line):
     def delete(self, ids):
         said = super().delete(ids)
         return said + (self.random.randrange(5) if self.odd else 0)
+
+
+class Accidents(Line):
+    """Says 0, and 1 with a small probability after a deletion, whoever is there: perfectly safe."""
+
+    def __init__(self, chance=3e-4):
+        self.chance = chance
+
+    def said(self):
+        return int(len(self.left) % 8 > 0 and self.random.random() < self.chance)
+
+
+class Coin(Line):
+    """One output in ten is 1, whatever happened: forgets, in distribution, exactly."""
+
+    def said(self):
+        return int(self.random.random() < 0.1)
+
+
+class Pad(Line):
+    """z0 says nothing; an update is a parity of those who stay under a one-time pad: perfectly safe."""
+
+    def start(self, records, seed):
+        self.first = True
+        return super().start(records, seed)
+
+    def said(self):
+        pad = self.random.randrange(2)
+        if self.first:
+            self.first = False
+            return 0
+        return pad ^ (sum(self.left.values()) & 1)
+
+
+class HeavyTails(Line):
+    """Fresh noise that is now and then beyond all measure, and nothing else."""
+
+    def said(self):
+        return 1e160 if self.random.random() < 1e-3 else self.random.gauss(0, 1)
+
+
+class Signs(Line):
+    """z0 is 0.0 or −0.0 by the parity of the values; the next output repeats it: nothing is added."""
+
+    def said(self):
+        return [0.0, 1] if sum(x for n, x in self.left.items() if n > "r05") & 1 else [-0.0, 1]
+
+
+class Rounded(Line):
+    """Forgets up to rounding, and tosses a coin besides."""
+
+    def start(self, records, seed):
+        self.error = 0.0
+        return super().start(records, seed)
+
+    def delete(self, ids):
+        self.error = 1e-13 * sum(self.left.values())
+        return super().delete(ids)
+
+    def said(self):
+        return [sum(self.left.values()) / 7 + self.error, self.random.randrange(2)]
+
+
+class Shifted(Line):
+    """A vector of noise that a deletion moves far away."""
+
+    def start(self, records, seed):
+        self.shift = 0.0
+        return super().start(records, seed)
+
+    def delete(self, ids):
+        self.shift = 10.0
+        return super().delete(ids)
+
+    def said(self):
+        return [self.random.gauss(self.shift, 1), self.random.gauss(0, 1)]
 
 
 class Unseeded(NoiseOnce):

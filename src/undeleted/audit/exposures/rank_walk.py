@@ -42,7 +42,12 @@ class RankWalk:
         inside = {v for v in said if column.holds(v)}
         hidden = {r[column.name]: r["id"] for r in stage.staying}
         hits = inside & hidden.keys()
-        by_chance = binom.sf(len(hits) - 1, max(1, len(inside)), min(1.0, len(hidden) / column.size))
+        low, high = min(hidden), max(hidden)
+        near = {v for v in inside if low <= v <= high}
+        density = len(hidden) / (
+            1 + (high - low) / column.step
+        )  # of somebody's value among the numbers there
+        by_chance = binom.sf(len(hits) - 1, max(1, len(near)), min(1.0, density))
         if not hits or by_chance >= CHANCE:
             return None
         claims = {hidden[v]: v for v in hits}

@@ -14,6 +14,7 @@ from bench import Bench
 from undeleted.audit.bounds import at_most
 from undeleted.audit.statistical import Options, audit
 from undeleted.audit.targets import Named
+from undeleted.errors import TargetFailed
 
 TINY = Path(__file__).parents[1] / "tests" / "audit" / "curators" / "tiny.py"
 RATE = 0.05
@@ -40,8 +41,11 @@ LEAKY: dict[str, Named] = {
 
 def one(job: tuple[str, Named, int, float]) -> dict[str, Any]:
     name, target, seed, budget = job
-    found = audit(target, Options(budget=budget, seed=seed))
-    return {"name": name, "accused": found.broken, "forgets": found.forgets.verdict, "judged": found.runs}
+    try:
+        found = audit(target, Options(budget=budget, seed=seed))
+    except TargetFailed as failure:
+        return {"name": name, "accused": False, "forgets": "failed", "why": str(failure)}
+    return {"name": name, "accused": found.broken, "forgets": found.forgets.verdict}
 
 
 def main() -> None:
@@ -65,6 +69,8 @@ def main() -> None:
             alarms += sum(d["accused"] or (d["forgets"] == "no" and name not in KEEPS_NOISE) for d in mine)
         else:
             missed += len(mine) - accused
+    failed = [d for d in done if d["forgets"] == "failed"]
+    bench.claim("no target failed", not failed, failed=[d["why"] for d in failed[:3]])
     bench.claim("at least 300 audits of safe targets", audits >= 300 or bench.seeds < 32, audits=audits)
     bench.claim(
         "no more false alarms than 5 % of them allow",

@@ -42,6 +42,10 @@ class UndeletedError(Exception):
         super().__init__(f"{what}\n{remedy}")
         self.what, self.remedy = what, remedy
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Errors reach other processes whole, whatever their constructors take."""
+        return _again, (type(self), self.args, self.__dict__)
+
 
 class UnknownName(UndeletedError):
     """No mechanism, baseline, attack … of that name."""
@@ -251,6 +255,15 @@ class TargetFailed(UndeletedError):
         usual = "There is no verdict: run the target by hand on that call first."
         super().__init__(f"the target failed at: {call}; {reason}.", remedy or usual)
         self.call, self.reason, self.reported = call, reason, reported
+
+
+def _again(
+    kind: type[UndeletedError], arguments: tuple[object, ...], facts: dict[str, object]
+) -> UndeletedError:
+    error = kind.__new__(kind, *arguments)
+    error.args = arguments
+    error.__dict__.update(facts)
+    return error
 
 
 def _short(value: object) -> str:

@@ -92,9 +92,9 @@ def test_density_bounds_the_distance_of_two_normals(coins):
 
 
 def draws(generator, runs, shift):
-    """First outputs on three values; updates that depend on them, and on the world if `shift` is not 0."""
-    first = generator.integers(0, 3, 2 * runs)
+    """First outputs that lean on the world; updates that depend on them, and on the world by `shift`."""
     world = np.repeat([True, False], runs)
+    first = np.where(generator.random(2 * runs) < 0.3, world * 2, generator.integers(0, 3, 2 * runs))
     return first.tolist(), world, first + generator.normal(size=2 * runs) + shift * world
 
 

@@ -178,6 +178,7 @@ def test_a_budget_that_is_over_at_once_is_no_bug():
 
 def test_an_error_in_some_worlds_is_no_failure():
     assert audit(tiny("Refuses"), Options(budget=20)).undeleted == "broken"
+    assert audit(tiny("NeedsMany"), Options(budget=20)).undeleted == "broken"
 
 
 def test_what_real_rows_are_made_of_is_not_repeated():

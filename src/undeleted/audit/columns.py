@@ -13,6 +13,7 @@ from undeleted.errors import BadColumns, BadQuestion
 
 Record: TypeAlias = dict[str, Any]
 STEPS = 1024
+FEW_ROWS = 20  # in which every text may well be another
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ def columns_of(rows: Sequence[Record]) -> tuple[Column, ...]:
             made.append(Column(name, low, high) if low < high else Column(name, low, low + 1))
         else:
             known = sorted(set(values), key=str)
-            if len(known) == len(rows):
+            if len(known) == len(rows) > FEW_ROWS:
                 problem = "every row has another text: it names people, or is no category."
                 raise BadColumns([name], problem, "Name the column of people with --id; leave others out.")
             made.append(Column(name, values=tuple(known if len(known) > 1 else [*known, ""])))

@@ -44,6 +44,7 @@ EXPOSURES = "undeleted.audit.exposures"
 WIDE = Column("x", 0, 10**6)  # for a target that takes any number
 ENOUGH = (1000, 400)  # pairs tried and collided, after which a deterministic target is left alone
 PROBES = 3
+TRIES = 12  # of which so many worlds may be refused
 COUPLED = 6  # pairs that collide under a common seed, for a randomised target to be judged by
 SMALL = 8  # people, in the first runs and for targets that are slow
 FEW_CALLS = 3000
@@ -132,28 +133,31 @@ class _Audit:
 
     def _probe(self) -> bool:
         """Whether the seed matters; refuses a target that is no function of its records and seed."""
-        go_on, randomised, done = self.until(1.0, "the first runs"), False, 0
+        go_on, randomised = self.until(1.0, "the first runs"), False
         small = replace(self.space, most=SMALL)
-        for tries, pair in enumerate(pairs(small, self.coins, ("redraw",))):
+        sources = [pairs(space, self.coins, ("redraw",)) for space in (small, self.space)]
+        played: list[tuple[Pair, list[int]]] = []
+        for tries in range(TRIES):
             go_on()
-            seeds = [int(s) for s in self.coins.integers(0, 2**31, 4)]
+            large = tries >= TRIES // 2  # what refuses small worlds gets larger ones
+            pair, seeds = next(sources[large]), [int(s) for s in self.coins.integers(0, 2**31, 4)]
             try:
-                if done == 0:
+                if not played:
                     self._step_by_step(pair, seeds[0])
                 seeds = seeds[:2] if self._is_slow() else seeds
                 first = self.lab.plays(pair.one, pair.batches, [seeds[0], *seeds])
             except TargetFailed as failure:
-                if not failure.reported or tries >= 4 + PROBES:
+                if not failure.reported or (tries == TRIES - 1 and not played):
                     raise
                 continue
             if first[0] != first[1] and not self.options.unseeded:
                 self._refuse(pair, first)
             randomised = randomised or len(set(first[1:])) > 1
-            done += 1
-            if done == PROBES or self._is_slow():
+            played.append((pair, seeds))
+            if len(played) == PROBES or self._is_slow():
                 break
-        self._look_twice(pair, seeds, randomised)
-        if self._is_slow():
+        self._look_twice(*played[-1], randomised)
+        if self._is_slow() and not large:
             self.space = small
         return randomised or self.options.unseeded
 

@@ -100,11 +100,13 @@ class RarelyRandom(Line):
 class Accidents(Line):
     """Says 0, and 1 with a small probability after a deletion, whoever is there: perfectly safe."""
 
-    def __init__(self, chance=3e-4):
-        self.chance = chance
+    def start(self, records, seed):
+        super().start(records, seed)
+        self.random = random.Random(f"{seed} {records}")
+        return 0
 
     def said(self):
-        return int(len(self.left) % 8 > 0 and self.random.random() < self.chance)
+        return int(self.random.random() < 3e-4)
 
 
 class Coin(Line):
@@ -139,8 +141,16 @@ class HeavyTails(Line):
 class Signs(Line):
     """z0 is 0.0 or −0.0 by the parity of the values; the next output repeats it: nothing is added."""
 
+    def start(self, records, seed):
+        self.sign = -1 if sum(r["x"] for r in records) & 1 else 1
+        super().start(records, seed)
+        return 0.0 * self.sign
+
+    def delete(self, ids):
+        return super().delete(ids) if ids else 0.0 * self.sign
+
     def said(self):
-        return [0.0, 1] if sum(x for n, x in self.left.items() if n > "r05") & 1 else [-0.0, 1]
+        return self.sign
 
 
 class Rounded(Line):
@@ -185,6 +195,15 @@ class Refuses(Median):
         if sum(r["x"] for r in records) % 4 == 0:
             raise ValueError("this world has one class")
         return super().start(records, seed)
+
+
+class NeedsMany(Median):
+    """An error where fewer than ten are left, as a model has that wants neighbours."""
+
+    def said(self):
+        if len(self.left) < 10:
+            raise ValueError("too few are left")
+        return super().said()
 
 
 class Prints(Median):

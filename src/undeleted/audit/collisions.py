@@ -19,6 +19,7 @@ REFUSALS = 20  # so many worlds in a row that the target refuses, and it has fai
 WORLDS = 32  # m is not driven further than this
 SEEDS, FEW_SEEDS = 20, 4  # on which a curator must do the same to count as deterministic
 NEAR = 1e-12
+ROUNDS = 2  # of making a witness smaller
 PATIENCE = 200  # pairs after a lesser find
 BIRTHDAY, CROWD, MET = 16, 64, 4  # after so many pairs a crowd of so many worlds, of which so many pairs
 
@@ -187,17 +188,16 @@ def shrink(
                 raise
             return False
 
-    for batch in list(batches[:-1]):
-        fewer = tuple(b for b in batches if b != batch)
-        if go_on() and still(pair, fewer):
-            batches = fewer
-    needed = {name for batch in batches for name in batch} | set(pair.staying)
-    for row in pair.one:
-        if row["id"] in needed:
-            continue
-        smaller = _without(pair, row["id"])
-        if go_on() and still(smaller, batches):
-            pair = smaller
+    for _ in range(ROUNDS):
+        for batch in reversed(batches):  # the last first: the difference may be there before
+            fewer = tuple(b for b in batches if b != batch)
+            if fewer and go_on() and still(pair, fewer):
+                batches = fewer
+        needed = {name for batch in batches for name in batch} | set(pair.staying)
+        for row in pair.one:
+            smaller = pair if row["id"] in needed else _without(pair, row["id"])
+            if smaller is not pair and go_on() and still(smaller, batches):
+                pair = smaller
     return pair, tuple(batches)
 
 

@@ -205,8 +205,12 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.10g}"
+    if isinstance(value, dict) and value.keys() == {"low", "high"}:
+        return f"{value['low']:g} to {value['high']:g}"
     if isinstance(value, dict):
         return ", ".join(f"{k} = {_text(v)}" for k, v in value.items()) or "–"
+    if value is None:
+        return "–"
     shown = str(value) if isinstance(value, int | str) else json.dumps(value, ensure_ascii=False)
     return shown if len(shown) <= 300 else shown[:299] + "…"
 

@@ -1,0 +1,132 @@
+"""Randomised targets, from promising worlds to bounds that hold; all looks share the rate of false alarms."""
+
+from collections.abc import Callable
+from itertools import chain
+
+from undeleted.audit.case import Case, pair_json
+from undeleted.audit.certify import CANDIDATES, LOOKS, PARTS, Candidate, Judgement, look, pilot
+from undeleted.audit.pairs import pairs
+from undeleted.errors import TargetFailed
+
+
+def certify(case: Case) -> None:
+    """Bounds for a randomised target, the rate of false alarms shared among all looks."""
+    first = case.options.first
+    if first.epsilon is not None:
+        case.assumptions.append(
+            f"the first output is ({first.epsilon:g}, {first.delta:g})-DP for a replacement"
+        )
+    if case.lab.has_density:
+        case.assumptions.append(
+            "the density that the target states for its first output, in exact arithmetic"
+        )
+    candidates = _candidates(case)
+    alpha = case.alpha / (CANDIDATES * len(LOOKS))
+    for i, candidate in enumerate(candidates):
+        share = 0.6 + 0.37 * (i + 1) / len(candidates)
+        if _judge(case, candidate, case.until(share, "judging on fresh runs"), share, alpha):
+            break
+    _indicate(case)
+
+
+def _judge(case: Case, candidate: Candidate, go_on: Callable[..., bool], share: float, alpha: float) -> bool:
+    """Stopping point after stopping point, as far as time allows; whether one convicts."""
+    pace, before = 0.0, len(case.judged)
+    for runs in LOOKS:
+        began = case.clock.spent
+        if not go_on() or began + pace * runs / 2 > share * case.clock.budget:
+            break
+        try:
+            judgement = look(
+                case.lab, candidate, runs, case.coins, case.options.first, alpha, case.options.tolerance
+            )
+        except TargetFailed as failure:
+            if not failure.reported:
+                raise
+            break  # errors under some seeds: runs cannot be dropped without a bias
+        pace = (case.clock.spent - began) / runs
+        case.judged.append(judgement)
+        _convict(case, judgement, alpha)
+        if judgement.delta > max(0.05, 0.35 * candidate.promise):
+            break  # more runs would move the bound by little
+    if len(case.judged) > before:
+        last = case.judged[-1]
+        case.attacks.append(last.as_json() | {"attack": "learned", "kind": "learned", "result": _told(last)})
+    return case.verdict == "broken"
+
+
+def _candidates(case: Case) -> list[Candidate]:
+    """The most promising pairs, the one that collides under a common seed among them."""
+    go_on, made = case.until(0.6, "looking for promising worlds"), list[Candidate]()
+    first = case.options.first
+    known = [(f.pair, f.batches) for f in case.search.found]
+    for pair, batches in chain(known, ((p, p.batches) for p in pairs(case.space, case.coins))):
+        if not go_on() or (made and made[0].promise > 0.6) or len(made) >= 60:
+            break
+        if pair.one == pair.other:
+            continue
+        try:
+            made.append(pilot(case.lab, pair, batches, case.coins, first))
+        except TargetFailed as failure:
+            if not failure.reported:
+                raise
+        made.sort(key=lambda c: -c.promise)
+    case.piloted = made
+    return made[:CANDIDATES]
+
+
+def _convict(case: Case, judgement: Judgement, alpha: float) -> None:
+    """What a judgement proves, if anything; the larger bound is kept."""
+    if judgement.delta > max(0.0, case.delta or 0.0):
+        case.verdict, case.delta = "broken", judgement.delta
+        case.argument = (
+            f"advantage at least {judgement.advantage_at_least:.3g} with the updates, first outputs "
+            f"at most {judgement.first_at_most:.3g} apart (by {judgement.first_by})"
+        )
+        _replace_finding(case, judgement)
+    elif not case.verdict and judgement.p_value <= alpha * PARTS["imperfect"]:
+        case.verdict = "not perfectly safe"
+        case.argument = (
+            f"given the first output, the updates tell two worlds apart (p = {judgement.p_value:.1g}, "
+            f"{judgement.compared} runs compared)"
+        )
+        _replace_finding(case, judgement)
+
+
+def _replace_finding(case: Case, judgement: Judgement) -> None:
+    case.findings = [f for f in case.findings if f["kind"] != "statistics"]
+    case.findings.append(
+        {
+            "kind": "statistics",
+            **pair_json(judgement.pair, judgement.batches),
+            "runs": judgement.runs,
+            "assumed": {"epsilon": case.options.first.epsilon, "delta": case.options.first.delta},
+            "confidence": case.options.confidence,
+            "shows": case.verdict,
+            "was": judgement.as_json(),
+        }
+    )
+
+
+def _indicate(case: Case) -> None:
+    """A difference of two learned advantages: worth saying, and no bound."""
+    best = max(case.piloted, key=lambda c: c.advantage - c.first_advantage, default=None)
+    if case.verdict or best is None or best.advantage - best.first_advantage <= 0.25:
+        return
+    case.indications.append(
+        f"learned from few runs, updates told two worlds apart with advantage {best.advantage:.2f}, "
+        f"the first output alone with {best.first_advantage:.2f}: an indication, no bound"
+    )
+    if best.unbounded:
+        case.indications.append(
+            "nothing bounds how far those first outputs are apart, so nothing could be certified: state "
+            "their privacy (--first-epsilon) or density (log_density), or what is seen (--digits)"
+        )
+
+
+def _told(judgement: Judgement) -> str:
+    by = f"by {judgement.teller}, {judgement.runs} runs of each world"
+    if judgement.delta > 0:
+        return f"δ ≥ {judgement.delta:.3g} ({by})"
+    apart = f"first outputs up to {judgement.first_at_most:.2g} apart"
+    return f"advantage {judgement.advantage:.2g}, {apart} ({by})"

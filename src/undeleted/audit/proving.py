@@ -1,0 +1,88 @@
+"""Colliding worlds, from the search to the proof: what a deterministic target has said, it has said."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from undeleted.audit.case import Case, pair_json
+from undeleted.audit.collisions import (
+    FEW_SEEDS,
+    SEEDS,
+    Find,
+    Search,
+    is_deterministic,
+    more_worlds,
+    search,
+    shrink,
+)
+from undeleted.audit.pairs import Pair
+
+ENOUGH = (1000, 400)  # pairs tried and collided, after which a target is left alone
+COUPLED = 6  # pairs that collide under a common seed, for a randomised target to be judged by
+
+
+def look_for_collisions(case: Case) -> None:
+    """A pair with the same first output; for a deterministic target it is a proof."""
+    share = case.until(0.35 if case.randomised else 0.8, "looking for colliding worlds")
+    tolerance = case.options.tolerance
+
+    def go_on(done: Search) -> bool:
+        return share() and not (done.tried >= ENOUGH[0] and done.collided >= ENOUGH[1])
+
+    wanted = COUPLED if case.randomised else 1
+    found = case.search = search(case.lab, case.space, case.coins, go_on, tolerance, wanted)
+    if found.rounding:
+        pair, seed, where = found.rounding
+        case.findings.append(_collision(case, "rounding", pair, pair.batches[:where], seed))
+    try:
+        if found.found:
+            _settle(case, found, case.until(0.45 if case.randomised else 0.9, "making the witness small"))
+    finally:
+        case.attacks += found.attacks(case.randomised)
+
+
+def _settle(case: Case, found: Search, go_on: Callable[..., bool]) -> None:
+    """First the proof, then a smaller and a stronger one; what is known stands when time is up."""
+    pair, batches, seed = found.found[0].pair, found.found[0].batches, found.found[0].seed
+    tolerance = case.options.tolerance
+    seeds = FEW_SEEDS if case.is_slow else SEEDS
+    if not is_deterministic(case.lab, pair, batches, seed, case.coins, FEW_SEEDS):
+        case.randomised = True  # to be judged on many runs
+        return
+    _prove(case, pair, batches, seed, [pair.one, pair.other], FEW_SEEDS)
+    pair, batches = shrink(case.lab, pair, batches, seed, go_on, tolerance)
+    found.found[0] = Find(pair, batches, seed)
+    if not is_deterministic(case.lab, pair, batches, seed, case.coins, seeds):
+        case.verdict, case.delta, case.argument = "", None, ""
+        case.assumptions.clear()
+        case.findings = [f for f in case.findings if f["kind"] != "collision"]
+        return
+    _prove(case, pair, batches, seed, [pair.one, pair.other], seeds)
+    worlds = more_worlds(case.lab, case.space, pair, batches, seed, case.coins, go_on, tolerance)
+    _prove(case, pair, batches, seed, worlds, seeds)
+
+
+def _prove(case: Case, pair: Pair, batches: Any, seed: int, worlds: Sequence[Any], seeds: int) -> None:
+    """Worlds that share the first output and all differ later: no simulator is right in two of them."""
+    case.verdict, case.delta = "broken", 1 - 1 / len(worlds)
+    case.assumptions = [f"the target is deterministic: one transcript on {seeds + 1} seeds"]
+    case.argument = (
+        f"{len(worlds)} worlds share the first output and all differ after {_deletions(batches)}: "
+        f"δ ≥ 1 − 1/{len(worlds)}"
+    )
+    proof = _collision(case, "collision", pair, batches, seed) | {"worlds": [list(w) for w in worlds]}
+    case.findings = [*(f for f in case.findings if f["kind"] != "collision"), proof]
+
+
+def _collision(case: Case, kind: str, pair: Pair, batches: Any, seed: int) -> dict[str, Any]:
+    outputs = [case.lab.play(world, batches, seed) for world in (pair.one, pair.other)]
+    return {
+        "kind": kind,
+        **pair_json(pair, batches),
+        "seed": seed,
+        "tolerance": 0.0 if kind == "rounding" else case.options.tolerance,
+        "outputs": {"one": list(outputs[0]), "other": list(outputs[1])},
+    }
+
+
+def _deletions(batches: Sequence[Any]) -> str:
+    return f"{len(batches)} deletion{'s' if len(batches) > 1 else ''}"

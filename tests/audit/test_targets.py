@@ -40,6 +40,13 @@ def test_ours_by_name():
         play(Named("mechanism:noisy-sum", {"epsilons": 1}), PEOPLE, [])
 
 
+def test_any_function_is_computed_again():
+    assert play(Named("retrain:statistics:median_low"), PEOPLE, [["p2"], ["p3"]]) == (5, 3, 3)
+    assert play(Named("retrain:numpy:quantile", {"q": 1.0}), PEOPLE, [["p2"]]) == (9.0, 7.0)
+    with pytest.raises(BadQuestion, match="no function"):
+        Target(Named("retrain:math:pi"), Clock(20))
+
+
 def test_a_seed_fixes_the_coins_of_ours():
     noisy = Named("mechanism:noisy-sum", {"epsilon": 0.1, "high": 9})
     first, again, other = (play(noisy, PEOPLE, [["p1"]], seed) for seed in (1, 1, 2))

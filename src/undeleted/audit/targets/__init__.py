@@ -1,6 +1,7 @@
 """What can be audited: anything with a first output and an answer to a deletion.
 
     mechanism:noisy-sum            one of ours; also baseline:…, leaky:…, retrain:median, recompute:sum
+    retrain:numpy:std              any function of the values, computed again after each deletion
     sklearn.cluster:KMeans         an estimator, retrained after each deletion
     package.module:factory         an object with a deletion of its own; file.py:factory works too
     exec:./my_curator              any program that speaks one JSON object per line

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from undeleted import registry
-from undeleted.audit.columns import Column, columns_from
+from undeleted.audit.columns import Column, Record, columns_from
 from undeleted.audit.targets._ours import OURS, ours
 from undeleted.audit.targets._view import View
 from undeleted.errors import BadQuestion
@@ -48,6 +48,11 @@ def load(named: Mapping[str, Any]) -> Loaded:
     name, settings = named["name"], named["settings"]
     columns, label = columns_from(named["columns"]), named["label"]
     kind, _, rest = name.partition(":")
+    if kind == "retrain" and ":" in rest:
+        module, _, attribute = rest.rpartition(":")
+        function = _find(module, attribute, rest)
+        again = RetrainedFunction(function, columns, settings)
+        return Loaded(again, again.columns, None, {"adapter": "function", "versions": versions(function)})
     if kind in OURS:
         curator = ours(kind, rest, columns, settings)
         return Loaded(curator, curator.columns, curator.label, {"adapter": "ours", "versions": {}})
@@ -69,6 +74,34 @@ def load(named: Mapping[str, Any]) -> Loaded:
         "free": not columns and adapter is not registry.find(ADAPTERS, "native"),
     }
     return Loaded(curator, curator.columns, curator.label, told)
+
+
+class RetrainedFunction:
+    """Any function of the values, computed again on what is left; of several columns it gets the rows."""
+
+    def __init__(self, function: Any, columns: Sequence[Column], settings: Mapping[str, Any]) -> None:
+        if not callable(function):
+            raise BadQuestion(
+                "what is to be computed again is no function.", "Name one: retrain:statistics:median."
+            )
+        self._function, self._settings = function, dict(settings)
+        self.columns = tuple(columns) or (Column("x", 0, 1000),)
+        self._left: dict[str, Any] = {}
+
+    def start(self, records: Sequence[Record], seed: int) -> Any:
+        names = [c.name for c in self.columns]
+        values = [[r[n] for n in names] for r in records]
+        rows = [v[0] for v in values] if len(names) == 1 else values
+        self._left = dict(zip((r["id"] for r in records), rows, strict=True))
+        return self.look()
+
+    def delete(self, ids: Sequence[str]) -> Any:
+        for name in ids:
+            del self._left[name]
+        return self.look()
+
+    def look(self) -> Any:
+        return self._function(list(self._left.values()), **self._settings)
 
 
 def registry_name(adapter: type) -> str:
@@ -139,13 +172,14 @@ def _find(module: str, attribute: str, name: str) -> Any:
 
 def versions(example: Any) -> dict[str, str]:
     """The versions of the distributions that the target, or the adapter around it, comes from."""
-    home = sys.modules.get(type(example).__module__)
+    made_by = example if inspect.isroutine(example) else type(example)
+    home = sys.modules.get(str(made_by.__module__))
     used = (
         []
         if home is None or not (getattr(home, "__file__", None) or "").endswith(".py")
         else vars(home).values()
     )
-    names = [type(example).__module__, *(v.__name__ for v in used if inspect.ismodule(v))]
+    names = [str(made_by.__module__), *(v.__name__ for v in used if inspect.ismodule(v))]
     names += [str(getattr(v, "__module__", "")) for v in used if inspect.isclass(v) or callable(v)]
     known = importlib.metadata.packages_distributions()
     found = sorted({d for name in names for d in known.get(name.partition(".")[0], [])} - {"undeleted"})

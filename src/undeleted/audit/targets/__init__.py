@@ -21,6 +21,7 @@ from undeleted.audit.targets._program import Clock, Program
 from undeleted.errors import BadColumns, BadQuestion, TargetFailed
 
 LINE = (Column("x", 0, 1000),)
+LOADING = 20.0  # seconds that a library may take to be imported, if the budget has them
 
 
 class Curator(Protocol):
@@ -74,7 +75,8 @@ class Target:
         self.about: dict[str, Any] = {}
         try:
             if not self.is_program:
-                self.about = self._program.ask({"op": "hello", **named.as_json()}, "loading the target")
+                hello = {"op": "hello", **named.as_json()}
+                self.about = self._program.ask(hello, "loading the target", max(clock.patience, LOADING))
             declared = columns_from(self.about.get("columns") or {})
             self.columns = named.columns or declared or LINE
             self.label = named.label or self.about.get("label")

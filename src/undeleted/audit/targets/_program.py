@@ -77,10 +77,11 @@ class Program:
         os.set_blocking(self._to, False)
         os.set_blocking(self._from, False)
 
-    def ask(self, message: dict[str, Any], call: str) -> dict[str, Any]:
+    def ask(self, message: dict[str, Any], call: str, patience: float | None = None) -> dict[str, Any]:
         """Its answer; an error it reports, a crash, a hang and garbage all end the call by name."""
         self._clock.check()
-        line = self._exchange(json.dumps(message, separators=(",", ":")).encode() + b"\n", call)
+        request = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        line = self._exchange(request, call, patience or self._clock.patience)
         try:
             answer = json.loads(line)
         except (ValueError, RecursionError):
@@ -108,8 +109,8 @@ class Program:
                 with contextlib.suppress(OSError):
                     stream.close()
 
-    def _exchange(self, request: bytes, call: str) -> bytes:
-        until = time.monotonic() + self._clock.patience
+    def _exchange(self, request: bytes, call: str, patience: float) -> bytes:
+        until = time.monotonic() + patience
         if self._buffer:
             raise TargetFailed(call, "it had printed more than the one line that it was asked for")
         with selectors.DefaultSelector() as wait:
@@ -118,7 +119,7 @@ class Program:
             while b"\n" not in self._buffer:
                 left = min(until - time.monotonic(), self._clock.left)
                 if left <= 0:
-                    self._too_late(call)
+                    self._too_late(call, patience)
                 for key, _ in wait.select(left):
                     if key.fd == self._to:
                         request = request[self._send(request, call) :]
@@ -147,10 +148,10 @@ class Program:
         if len(self._buffer) > LONGEST:
             raise TargetFailed(call, f"its answer is longer than {LONGEST >> 20} MiB")
 
-    def _too_late(self, call: str) -> Never:
+    def _too_late(self, call: str, patience: float) -> Never:
         if self._clock.left > 0:
             begun = ", and began a line that it did not end" if self._buffer else ""
-            raise TargetFailed(call, f"it gave no answer within {self._clock.patience:.3g} s{begun}")
+            raise TargetFailed(call, f"it gave no answer within {patience:.3g} s{begun}")
         raise BudgetOver
 
     def _died(self, call: str) -> Never:

@@ -35,7 +35,6 @@ BROKEN = {
     "ridge": (Named("sklearn.linear_model:Ridge"), 0.9, "gram-differencing"),
     "tree": (Named("sklearn.tree:DecisionTreeClassifier", see=("labels",)), 0.5, None),
     "logistic": (Named("sklearn.linear_model:LogisticRegression"), 0.5, None),
-    "fresh noise": (Named("recompute:sum"), 0.02, None),
     "pad": (Named("baseline:xor-undeleted"), 0.2, None),
     "certified removal": (Named("baseline:certified-removal"), 0.2, None),
     "certified removal, ridge": (Named("baseline:certified-removal", {"loss": "ridge"}), 0.2, None),
@@ -74,7 +73,7 @@ def test_river_forgets_a_mean_and_not_a_variance():
 def test_everything_public_is_safe_up_to_rounding_which_is_told(tmp_path):
     """GaussianNB's next state follows from the last one and the deleted row; its floating point does not."""
     target = Named("sklearn.naive_bayes:GaussianNB", see=("fitted",))
-    found = audit(target, Options(budget=30))
+    found = audit(target, Options(budget=15))
     assert found.undeleted.startswith("not broken by these")
     assert found.forgets.verdict == "yes"
     assert "rounding itself" in found.rounding
@@ -104,7 +103,7 @@ def test_deterministic_ones_that_are_safe_are_not_broken(name):
 )
 def test_randomised_ones_that_are_safe_are_not_broken(name):
     """At the size at which fresh noise is caught."""
-    found = audit(name, Options(budget=12))
+    found = audit(name, Options(budget=8))
     assert found.randomised
     assert found.undeleted.startswith("not broken by these")
     assert found.rounding is None
@@ -112,8 +111,9 @@ def test_randomised_ones_that_are_safe_are_not_broken(name):
 
 def test_noise_drawn_once_is_safe_and_noise_drawn_again_is_not():
     """One line of difference between the two."""
-    assert audit(tiny("FreshNoise"), Options(budget=30)).undeleted in ("broken", "not perfectly safe")
-    safe = audit(tiny("NoiseOnce"), Options(budget=15))
+    for leaky in (tiny("FreshNoise"), Named("recompute:sum")):
+        assert audit(leaky, Options(budget=20)).undeleted in ("broken", "not perfectly safe")
+    safe = audit(tiny("NoiseOnce"), Options(budget=8))
     assert safe.undeleted.startswith("not broken")
     assert safe.forgets.verdict == "yes"
 
@@ -122,7 +122,7 @@ def test_a_target_with_coins_of_its_own_is_refused_unless_that_is_said():
     with pytest.raises(TargetFailed, match="changes without a deletion") as refused:
         audit(tiny("Unseeded"), Options(budget=10))
     assert "--unseeded" in refused.value.remedy
-    found = audit(tiny("Unseeded"), Options(budget=10, unseeded=True))
+    found = audit(tiny("Unseeded"), Options(budget=6, unseeded=True))
     assert found.undeleted.startswith("not broken")
 
 
@@ -158,10 +158,9 @@ def test_a_rare_accident_is_no_collision():
 
 
 @pytest.mark.parametrize("name", ["Accidents", "Coin", "Pad", "HeavyTails", "Rounded"])
-@pytest.mark.parametrize("seed", [1, 2])
-def test_safe_targets_that_set_traps_are_not_accused(name, seed):
+def test_safe_targets_that_set_traps_are_not_accused(name):
     """Rare accidents, pads, heavy tails, rounding: none of them tells anything of those who stay."""
-    found = audit(tiny(name), Options(budget=8, seed=seed))
+    found = audit(tiny(name), Options(budget=8))
     assert found.undeleted.startswith("not broken")
     if name != "Pad":  # whose first output says nothing, and later ones something
         assert found.forgets.verdict != "no"
@@ -174,7 +173,7 @@ def test_a_sign_of_zero_is_seen():
 
 
 def test_a_vector_that_moves_after_a_deletion_does_not_forget(tmp_path):
-    found = audit(tiny("Shifted"), Options(budget=20))
+    found = audit(tiny("Shifted"), Options(budget=8))
     assert found.forgets.verdict == "no"
     assert found.forgets.evidence["advantage_at_least"] > 0.5
     save(found, tmp_path / "witness.json")
@@ -194,7 +193,7 @@ def test_what_is_seen_decides():
 def test_rounded_for_the_observer_is_another_observer():
     """Means rounded to whole numbers are no function of the last one: rounding hides, and so leaks."""
     mean = Named("sklearn.dummy:DummyRegressor", see=("predictions",))
-    assert audit(mean, Options(budget=20)).undeleted.startswith("not broken")
+    assert audit(mean, Options(budget=10)).undeleted.startswith("not broken")
     assert audit(mean, Options(budget=20, digits=0)).undeleted == "broken"
 
 

@@ -104,6 +104,15 @@ def test_a_program_in_another_language_plays():
     assert play(Named(f"exec:sh {shell}"), PEOPLE, [["p2"], ["p3", "p4"]]) == (5, 3, 1)
 
 
+def test_a_program_that_serves_one_start_is_launched_again():
+    named = Named(f"exec:{sys.executable} {TINY} once")
+    with Target(named, Clock(60)) as target:
+        assert target.play(PEOPLE, [["p2"]], [1, 2, 3]) == [[5, 3]] * 3
+        assert target._one_start
+    with pytest.raises(TargetFailed, match="exit code 1: out of order"):
+        audit(f"exec:{sys.executable} {TINY} quits", Options(budget=5, patience=1))
+
+
 def test_what_a_target_prints_does_not_reach_the_protocol():
     assert play(tiny("Prints"), PEOPLE, [["p2"]]) == (5, 3)
 

@@ -31,7 +31,9 @@ def probe(case: Case) -> bool:
             if not played:
                 _step_by_step(case, pair, seeds[0])
             seeds = seeds[:2] if case.is_slow else seeds
+            began, seconds = case.target.calls, case.clock.spent
             first = case.lab.plays(pair.one, pair.batches, [seeds[0], *seeds])
+            case.pace = max(case.pace, (case.clock.spent - seconds) / (case.target.calls - began))
         except TargetFailed as failure:
             if not failure.reported or (tries == TRIES - 1 and not played):
                 raise

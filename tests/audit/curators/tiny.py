@@ -1,5 +1,6 @@
 """Curators of a few lines, for the auditor's tests; each is an adapter as a user would write it."""
 
+import json
 import os
 import random
 import sys
@@ -286,8 +287,24 @@ class Nothing:
     """Neither deletes nor fits."""
 
 
+def once():
+    """A program that serves one start, publishes a median, and wants no other."""
+    curator = None
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if asked["op"] == "start":
+            if curator is not None:
+                sys.exit("there is only one start")
+            curator = Median()
+            print(json.dumps({"output": curator.start(asked["records"], asked["seed"])}), flush=True)
+        else:
+            print(json.dumps({"output": curator.delete(asked["ids"])}), flush=True)
+
+
 if __name__ == "__main__":
     mode = sys.argv[1]
+    if mode == "once":
+        once()
     for _ in sys.stdin:
         if mode == "garbage":
             print("Traceback: not JSON", flush=True)

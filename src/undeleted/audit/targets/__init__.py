@@ -14,6 +14,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from undeleted.audit.columns import Column, Record, columns_from
@@ -69,7 +70,9 @@ class Target:
             raise BadQuestion(
                 "exec: names no program.", "Write exec:./my_curator, or exec:'perl curator.pl'."
             )
-        self._program = Program(command, clock, hide=hide, ours=not self.is_program)
+        self._launch = partial(Program, command, clock, hide=hide, ours=not self.is_program)
+        self._program = self._launch()
+        self._started = self._one_start = False
         self.calls = 0
         self.chunk = 1
         self.about: dict[str, Any] = {}
@@ -98,7 +101,23 @@ class Target:
 
     def start(self, records: Sequence[Record], seed: int) -> Any:
         message = {"op": "start", "records": list(records), "seed": seed}
-        return self._output(message, f"start with {len(records)} records")
+        call = f"start with {len(records)} records"
+        again, self._started = self._started and self.is_program, True
+        if again and self._one_start:
+            self._relaunch()
+        try:
+            return self._output(message, call)
+        except TargetFailed:
+            if not again or self._one_start:
+                raise
+        self._relaunch()  # perhaps a program that serves one start only
+        output = self._output(message, call)
+        self._one_start = True
+        return output
+
+    def _relaunch(self) -> None:
+        self._program.close()
+        self._program = self._launch()
 
     def delete(self, ids: Sequence[str]) -> Any:
         return self._output({"op": "delete", "ids": list(ids)}, f"delete {', '.join(ids) or 'nobody'}")

@@ -133,6 +133,7 @@ def audited_page() -> str:
     for r in rows:
         settings = "".join(f" --set {k}={v}" for k, v in r["settings"].items())
         sees = f" --see {','.join(r['sees'])}" if r["sees"] else ""
+        sees += f" --features {r['features']}" if r["features"] > 1 else ""
         delta = "" if r["delta"] is None else f"{r['delta']:.3f}"
         verdict = r["undeleted"] + (", but for rounding" if r["rounding"] and r["delta"] is None else "")
         lines.append(
@@ -164,11 +165,7 @@ def audited_page() -> str:
     for r in alarms["rows"]:
         safe = "yes" if r["safe"] else "no"
         lines.append(f"| {r['target']} | {safe} | {r['audits']} | {r['accused']} | {r['forgets_no']} |")
-    lines += [
-        "",
-        "The tree counter and the target with accidents carry more noise than a fresh start has: for them",
-    ]
-    lines += ["`no` is the truth."]
+    lines += ["", "The tree counter carries more noise than a fresh start has: for it `no` is the truth."]
     return "\n".join(lines).rstrip() + "\n"
 
 

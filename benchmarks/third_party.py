@@ -76,6 +76,7 @@ def main() -> None:
             target=target.name,
             settings=dict(target.settings),
             sees=list(target.see),
+            features=target.features,
             versions=found.versions,
             promises=promises,
             undeleted=found.undeleted,

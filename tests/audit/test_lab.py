@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from undeleted.audit.lab import Lab, exactly, leaves, merged, numbers
+from undeleted.audit.lab import Lab, apart, exactly, leaves, merged, numbers
 from undeleted.errors import BadFile, TargetFailed, UnknownName
 from undeleted.files import rows
 
@@ -41,6 +41,12 @@ def test_updates_that_differ_by_rounding_become_one_and_first_outputs_stay():
     assert [t[0] for t in told] == [0.3, near, 0.3, 0.3]
     kept = [(0.3, 0.3), (near, near)]
     assert merged(kept, 0.0) == kept
+
+
+def test_whole_numbers_and_texts_are_the_same_or_not():
+    assert apart(1_700_000_000, 1_700_000_001) == apart(10**400, 0.5) == apart("a", "b") == float("inf")
+    assert apart(1.7e9, 1.7e9 + 1) < 1e-9
+    assert seen("\ud800") == "\\ud800"
 
 
 def test_only_numbers_make_an_array():

@@ -96,6 +96,8 @@ def test_a_crowd_shares_the_attackers_rows():
 def test_columns_are_read_as_they_are_written():
     assert parse_column("age=0..120") == Column("age", 0, 120)
     assert parse_column("w=-1.5..2").step == 3.5 / 1024
+    assert parse_column("w=0.0..1.0").size == 1025
+    assert columns_from({"sex": ("f", "m")})[0].values == ("f", "m")
     assert parse_column("sex=f,m").values == ("f", "m")
     assert columns_from({"age": (0, 9), "sex": ["f", "m"]})[1].values == ("f", "m")
     found = columns_of([{"id": "a", "n": 3, "s": "x"}, {"id": "b", "n": 9, "s": "y"}])

@@ -183,6 +183,28 @@ def test_a_vector_that_moves_after_a_deletion_does_not_forget(tmp_path):
     assert not repaired.holds
 
 
+@pytest.mark.parametrize("name", ["Refusing", "Alarm", "Trimmed"])
+def test_refusals_thresholds_and_trimming_are_broken(name, tmp_path):
+    """What a first output hides until somebody leaves: a refusal, a vanishing name, an end that moves in."""
+    found = audit(tiny(name), LOOSE)
+    assert found.undeleted == "broken"
+    save(found, tmp_path / "witness.json")
+    assert all(r.holds for r in replay(tmp_path / "witness.json", tiny(name)))
+
+
+def test_whole_numbers_do_not_round():
+    found = audit(tiny("Stamps"), Options(budget=20))
+    assert found.forgets.verdict == "no"
+    assert found.rounding is None
+
+
+def test_a_first_output_that_no_two_worlds_share_is_tried_with_fewer_digits():
+    found = audit(tiny("Injective"), Options(budget=15))
+    assert found.undeleted.startswith("not broken")
+    assert any("--digits 2" in said for said in found.indications)
+    assert audit(tiny("Injective"), Options(budget=15, digits=2)).undeleted == "broken"
+
+
 def test_what_is_seen_decides():
     """The largest value is somebody's; the sum is not."""
     assert audit(tiny("Keyed"), LOOSE).undeleted == "broken"

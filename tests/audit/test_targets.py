@@ -198,8 +198,10 @@ def test_an_error_in_some_worlds_is_no_failure():
 
 
 def test_what_real_rows_are_made_of_is_not_repeated():
-    with pytest.raises(TargetFailed) as failed, Target(tiny("Fails"), Clock(20), hide=True) as target:
-        target.play(PEOPLE, [["p0"]], [1])
+    with Target(tiny("Fails"), Clock(20), hide=True) as target:
+        target.start(PEOPLE, 1)
+        with pytest.raises(TargetFailed) as failed:
+            target.delete(["p0"])
     assert "the deletion failed" not in str(failed.value)
 
 

@@ -85,12 +85,19 @@ def seeds_from(coins: Coins, count: int) -> list[int]:
 
 
 def pilot(
-    lab: Lab, pair: Pair, batches: Any, coins: Coins, assumed: FirstOutput, runs: int = PILOT
+    lab: Lab,
+    pair: Pair,
+    batches: Any,
+    coins: Coins,
+    assumed: FirstOutput,
+    tolerance: float = TOLERANCE,
+    runs: int = PILOT,
 ) -> Candidate:
     """How promising a pair is; nothing here is a bound."""
     seeds = seeds_from(coins, 2 * runs)
     ones, others = lab.plays(pair.one, batches, seeds), lab.plays(pair.other, batches, seeds)
-    gained = _advantage(Runs(ones), Runs(others), runs)
+    told = merged([*ones, *others], tolerance)
+    gained = _advantage(Runs(told[: 2 * runs]), Runs(told[2 * runs :]), runs)
     first = _advantage(alone([t[0] for t in ones]), alone([t[0] for t in others]), runs)
     firsts = _exact([t[0] for t in ones]), _exact([t[0] for t in others])
     blur = sqrt(8 / LOOKS[-2])

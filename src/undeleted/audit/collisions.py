@@ -43,6 +43,7 @@ class Search:
     refused: int = 0
     crowds: int = 0  # worlds that were drawn in crowds
     met: int = 0  # crowds in which some met
+    firsts: set[str] = field(default_factory=set)  # that worlds shared
     found: list[Find] = field(default_factory=list)
     lesser: list[Find] = field(default_factory=list)
     rounding: tuple[Pair, int, int] | None = None  # a pair, a seed, and where rounding tells it apart
@@ -158,6 +159,7 @@ def _told_apart(lab: Lab, pair: Pair, seed: int, done: Search, tolerance: float)
         done.near += apart(one, other) < NEAR
         return None
     done.collided += 1
+    done.firsts.add(exactly(one))
     done.families[pair.family] = done.families.get(pair.family, 0) + 1
     batches = pair.batches
     ours, theirs = lab.play(pair.one, batches, seed), lab.play(pair.other, batches, seed)
@@ -234,11 +236,12 @@ def more_worlds(
     coins: Coins,
     go_on: Callable[[], bool],
     tolerance: float = TOLERANCE,
+    count: int = SEEDS,
 ) -> list[tuple[Record, ...]]:
     """Worlds that share the first output, all told apart later: the two, and whoever else is found."""
     found = [pair.one, pair.other]
     transcripts = [lab.play(world, batches, seed) for world in found]
-    seeds = [int(s) for s in coins.integers(0, 2**31, FEW_SEEDS)]
+    seeds = [int(s) for s in coins.integers(0, 2**31, count)]
     changed = {
         a["id"]: [k for k in a if a[k] != b[k]] for a, b in zip(pair.one, pair.other, strict=True) if a != b
     }

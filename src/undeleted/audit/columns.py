@@ -1,7 +1,7 @@
 """What a record of an audited system looks like: named columns, each a range of numbers or a few values.
 
-Whole bounds make whole numbers; other ranges get a grid of 1,024 steps, dyadic where it can be, so that
-sums of few values carry no rounding of ours.
+Bounds that are written as whole numbers make whole numbers; others get a grid of 1,024 steps, dyadic where it
+can be, so that sums of few values carry no rounding of ours.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,9 +41,13 @@ class Column:
         return self.values is None
 
     @property
+    def is_whole(self) -> bool:
+        """Bounds written as whole numbers make whole numbers; 0.0 and 1.0 make a grid between them."""
+        return isinstance(self.low, int) and isinstance(self.high, int)
+
+    @property
     def step(self) -> float:
-        whole = float(self.low).is_integer() and float(self.high).is_integer()
-        return 1 if whole else (self.high - self.low) / STEPS
+        return 1 if self.is_whole else (self.high - self.low) / STEPS
 
     @property
     def size(self) -> int:
@@ -55,7 +59,7 @@ class Column:
         if self.values is not None:
             return self.values[index]
         value = self.low + index * self.step
-        return int(value) if self.step == 1 else value
+        return int(value) if self.is_whole else value
 
     def holds(self, value: float) -> bool:
         """Whether a number is one of the column's values."""
@@ -87,9 +91,9 @@ def columns_from(described: Mapping[str, Any]) -> tuple[Column, ...]:
                 made.append(Column(name, low, high))
             case {"values": values}:
                 made.append(Column(name, values=tuple(values)))
-            case (low, high) if isinstance(about, tuple):
+            case (int() | float() as low, int() | float() as high) if isinstance(about, tuple):
                 made.append(Column(name, low, high))
-            case list():
+            case list() | tuple():
                 made.append(Column(name, values=tuple(about)))
             case _:
                 problem = f"column {name!r} is described by neither a range nor values."

@@ -8,6 +8,8 @@ from undeleted.audit.certify import CANDIDATES, LOOKS, PARTS, Candidate, Judgeme
 from undeleted.audit.pairs import pairs
 from undeleted.errors import TargetFailed
 
+CLEAR = 0.1  # a bound on δ at which no other pair is judged
+
 
 def certify(case: Case) -> None:
     """Bounds for a randomised target, the rate of false alarms shared among all looks."""
@@ -24,13 +26,14 @@ def certify(case: Case) -> None:
     alpha = case.alpha / (CANDIDATES * len(LOOKS))
     for i, candidate in enumerate(candidates):
         share = 0.6 + 0.37 * (i + 1) / len(candidates)
-        if _judge(case, candidate, case.until(share, "judging on fresh runs"), share, alpha):
+        _judge(case, candidate, case.until(share, "judging on fresh runs"), share, alpha)
+        if (case.delta or 0.0) >= CLEAR:
             break
     _indicate(case)
 
 
-def _judge(case: Case, candidate: Candidate, go_on: Callable[..., bool], share: float, alpha: float) -> bool:
-    """Stopping point after stopping point, as far as time allows; whether one convicts."""
+def _judge(case: Case, candidate: Candidate, go_on: Callable[..., bool], share: float, alpha: float) -> None:
+    """Stopping point after stopping point, as far as time allows."""
     pace, before = 0.0, len(case.judged)
     for runs in LOOKS:
         began = case.clock.spent
@@ -52,7 +55,6 @@ def _judge(case: Case, candidate: Candidate, go_on: Callable[..., bool], share: 
     if len(case.judged) > before:
         last = case.judged[-1]
         case.attacks.append(last.as_json() | {"attack": "learned", "kind": "learned", "result": _told(last)})
-    return case.verdict == "broken"
 
 
 def _candidates(case: Case) -> list[Candidate]:
@@ -61,12 +63,13 @@ def _candidates(case: Case) -> list[Candidate]:
     first = case.options.first
     known = [(f.pair, f.batches) for f in case.search.found]
     for pair, batches in chain(known, ((p, p.batches) for p in pairs(case.space, case.coins))):
-        if not go_on() or (made and made[0].promise > 0.6) or len(made) >= 60:
+        enough = len(made) >= max(len(known), 1) and made[0].promise > 0.6
+        if not go_on() or enough or len(made) >= 60:
             break
         if pair.one == pair.other:
             continue
         try:
-            made.append(pilot(case.lab, pair, batches, case.coins, first))
+            made.append(pilot(case.lab, pair, batches, case.coins, first, case.options.tolerance))
         except TargetFailed as failure:
             if not failure.reported:
                 raise
@@ -102,6 +105,7 @@ def _replace_finding(case: Case, judgement: Judgement) -> None:
             "runs": judgement.runs,
             "assumed": {"epsilon": case.options.first.epsilon, "delta": case.options.first.delta},
             "confidence": case.options.confidence,
+            "tolerance": case.options.tolerance,
             "shows": case.verdict,
             "was": judgement.as_json(),
         }

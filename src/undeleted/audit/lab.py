@@ -50,6 +50,8 @@ def _seen(output: Any, digits: int | None, call: str) -> Any:
             raise TargetFailed(call, "its output holds NaN")
         case float() if digits is not None and math.isfinite(output):
             return round(output, digits) + 0.0  # and never −0.0
+        case str():
+            return output.encode("utf-8", "backslashreplace").decode()  # lone surrogates cannot be written
         case list() | tuple():
             return tuple(_seen(part, digits, call) for part in output)
         case dict():
@@ -114,7 +116,7 @@ def numbers(output: Any) -> Any:
 
 
 def apart(one: Any, other: Any) -> float:
-    """How far two outputs are from each other: relative to 1 and both; infinite if they are of two shapes."""
+    """How far two outputs are apart, relative to 1 and both; infinitely if whole numbers or shapes differ."""
     if one == other:
         return 0.0
     ours, theirs = leaves(one), leaves(other)
@@ -126,7 +128,12 @@ def apart(one: Any, other: Any) -> float:
             continue
         if not (isinstance(a, int | float) and isinstance(b, int | float)):
             return math.inf
-        gap = abs(a - b) / max(1.0, abs(a), abs(b))
+        if isinstance(a, int) and isinstance(b, int):
+            return math.inf  # whole numbers do not round
+        try:
+            gap = abs(a - b) / max(1.0, abs(a), abs(b))
+        except OverflowError:
+            return math.inf
         most = max(most, gap if gap == gap else math.inf)
     return most
 

@@ -10,6 +10,9 @@ Each family changes the people who stay in a way that some first output cannot s
     both-labels    every point carries both labels equally often: nothing is learned at first
     mirror         the attacker's rows are symmetric about the middle, and who stays is reflected in it: what
                    spreads, ranges and correlations cannot show
+    clones         some of the attacker's rows and some who stay are alike, more of them in one world: what
+                   thresholds, heavy hitters and suppressed cells cannot show at first
+    skewed         nearly everybody has the same value, one person moves: what trimming and modes cannot show
     exchange       two people exchange values
     redraw         everybody who stays is another
 
@@ -255,6 +258,27 @@ def mirror(space: Space, coins: Coins, own: int, staying: int) -> Made | None:
     return [*half, *reflected(half)], rows, reflected(rows)
 
 
+def clones(space: Space, coins: Coins, own: int, staying: int) -> Made:
+    [alike] = space.draw(coins, 1)
+    many, few = (int(v) for v in coins.integers(0, staying + 1, 2))
+    mine = int(coins.integers(1, own + 1, 1)[0])
+    rest = space.draw(coins, staying)
+    own_rows = [dict(alike)] * mine + space.draw(coins, own - mine)
+    one, other = ([dict(alike)] * count + rest[count:] for count in (many, few))
+    return own_rows, one, other
+
+
+def skewed(space: Space, coins: Coins, own: int, staying: int) -> Made:
+    [usual] = space.draw(coins, 1)
+
+    def some(count: int) -> list[Record]:
+        odd = coins.integers(0, 8, count)
+        return [row if odd[i] == 0 else dict(usual) for i, row in enumerate(space.draw(coins, count))]
+
+    rows, [who], [moved] = some(staying), _pick(coins, staying), space.draw(coins, 1)
+    return some(own), rows, _changed(rows, {who: moved})
+
+
 def exchange(space: Space, coins: Coins, own: int, staying: int) -> Made:
     rows = space.draw(coins, staying)
     a, b = _pick(coins, staying, 2)
@@ -272,6 +296,8 @@ FAMILIES: dict[str, Callable[[Space, Coins, int, int], Made | None]] = {
     "flat-label": flat_label,
     "both-labels": both_labels,
     "mirror": mirror,
+    "clones": clones,
+    "skewed": skewed,
     "exchange": exchange,
     "redraw": redraw,
 }

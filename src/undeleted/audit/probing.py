@@ -81,4 +81,5 @@ def _look_twice(case: Case, pair: Pair, seeds: Sequence[int], randomised: bool) 
                 if not failure.reported:
                     raise
         if changed == 2:
-            raise TargetFailed(call, "its output changed without a deletion")
+            remedy = "`look` must return what was last published." if call == "looking again" else ""
+            raise TargetFailed(call, "its output changed without a deletion", remedy)

@@ -14,10 +14,12 @@ from undeleted.audit.collisions import (
     search,
     shrink,
 )
+from undeleted.audit.lab import Lab
 from undeleted.audit.pairs import Pair
 
-ENOUGH = (1000, 400)  # pairs tried and collided, after which a target is left alone
-COUPLED = 6  # pairs that collide under a common seed, for a randomised target to be judged by
+ENOUGH = (1000, 400, 20)  # pairs tried, collided, and first outputs they shared: then a target is left alone
+COARSE = 2  # decimals
+COUPLED = 10  # pairs that collide under a common seed, for a randomised target to be judged by
 
 
 def look_for_collisions(case: Case) -> None:
@@ -26,18 +28,33 @@ def look_for_collisions(case: Case) -> None:
     tolerance = case.options.tolerance
 
     def go_on(done: Search) -> bool:
-        return share() and not (done.tried >= ENOUGH[0] and done.collided >= ENOUGH[1])
+        counts = (done.tried, done.collided, len(done.firsts))
+        return share() and any(have < enough for have, enough in zip(counts, ENOUGH, strict=True))
 
     wanted = COUPLED if case.randomised else 1
     found = case.search = search(case.lab, case.space, case.coins, go_on, tolerance, wanted)
     if found.rounding:
         pair, seed, where = found.rounding
         case.findings.append(_collision(case, "rounding", pair, pair.batches[:where], seed))
+    if not found.collided and not case.randomised and case.options.digits is None:
+        _as_seen_rounded(case)
     try:
         if found.found:
             _settle(case, found, case.until(0.45 if case.randomised else 0.9, "making the witness small"))
     finally:
         case.attacks += found.attacks(case.randomised)
+
+
+def _as_seen_rounded(case: Case) -> None:
+    """No two worlds share the first output to the last bit: what of an observer who sees fewer digits?"""
+    share = case.until(0.9, f"as seen with {COARSE} decimals")
+    rounded = Lab(case.target, COARSE)
+    found = search(rounded, case.space, case.coins, lambda done: share(), case.options.tolerance)
+    if found.found:
+        case.indications.append(
+            f"an observer who sees {COARSE} decimals tells two worlds apart that it could not tell at first: "
+            f"audit with --digits {COARSE}"
+        )
 
 
 def _settle(case: Case, found: Search, go_on: Callable[..., bool]) -> None:
@@ -57,7 +74,7 @@ def _settle(case: Case, found: Search, go_on: Callable[..., bool]) -> None:
         case.findings = [f for f in case.findings if f["kind"] != "collision"]
         return
     _prove(case, pair, batches, seed, [pair.one, pair.other], seeds)
-    worlds = more_worlds(case.lab, case.space, pair, batches, seed, case.coins, go_on, tolerance)
+    worlds = more_worlds(case.lab, case.space, pair, batches, seed, case.coins, go_on, tolerance, seeds)
     _prove(case, pair, batches, seed, worlds, seeds)
 
 

@@ -80,7 +80,9 @@ def _judge_forgetting(case: Case) -> None:
     free = bool(case.target.about.get("free")) and not case.options.rows
     case.forgets = forgetting(case.lab, case.space, case.coins, case.alpha, go_on, extremes=free)
     if case.forgets.verdict == "no" and case.forgets.evidence:
-        case.findings.append({"kind": "forgets", **case.forgets.evidence})
+        case.findings.append(
+            {"kind": "forgets", **case.forgets.evidence, "confidence": case.options.confidence}
+        )
 
 
 def _look_for_exposures(case: Case) -> None:
@@ -123,8 +125,10 @@ def _conclude(case: Case) -> Verdict:
     if not case.verdict and case.randomised and case.search.found:
         case.indications.append(
             f"with its seed fixed to {case.search.found[0].seed}, two worlds with the same first output "
-            "are told apart: a curator that always used that seed would be broken"
+            "are told apart (which says nothing if its coins depend on the records, and much if they do not)"
         )
+    if not case.verdict and case.is_slow:
+        case.indications.append("worlds were small and checks few: the target is slow for this budget")
     if not case.verdict and case.exposures:
         case.indications.append("values of people who stay were read off, without a bound on δ")
     tried = len({a["attack"] for a in case.attacks})

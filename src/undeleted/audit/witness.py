@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from undeleted import registry
-from undeleted.audit.certify import CANDIDATES, LOOKS, PARTS, Candidate, FirstOutput, look, seeds_from
+from undeleted.audit.certify import LOOKS, PARTS, Candidate, FirstOutput, look, seeds_from
 from undeleted.audit.collisions import FEW_SEEDS
 from undeleted.audit.columns import columns_from
 from undeleted.audit.exposures import Stage
@@ -194,15 +194,24 @@ def _statistics(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
     pair = Pair(f["family"], tuple(f["one"]), tuple(f["other"]), tuple(n for b in f["batches"] for n in b))
     batches = tuple(map(tuple, f["batches"]))
     candidate = Candidate(pair, batches, 0.0, 0.0, 0.0)
-    alpha = (1 - f["confidence"]) / (CANDIDATES * len(LOOKS))
+    alpha = (1 - f["confidence"]) / len(LOOKS)  # one pair, at every stopping point
     assumed = FirstOutput(f["assumed"]["epsilon"], f["assumed"]["delta"])
-    said = look(lab, candidate, min(int(f["runs"]), LOOKS[-1]), seeded(f"replay {seed}"), assumed, alpha)
-    if f["shows"] == "broken":
-        return Replayed(
-            f["kind"], said.delta > 0, f"δ ≥ {said.delta:.3g} on {said.runs} fresh runs of each world"
-        )
-    found = said.p_value <= alpha * PARTS["imperfect"]
-    return Replayed(f["kind"], found, f"p = {said.p_value:.2g} on {said.runs} fresh runs of each world")
+    coins, said = seeded(f"replay {seed}"), "nothing was run"
+    for runs in LOOKS:
+        if runs < min(int(f["runs"]), LOOKS[-1]):
+            continue
+        try:
+            found = look(lab, candidate, runs, coins, assumed, alpha, f["tolerance"])
+        except BudgetOver:
+            said += ", and time was up"
+            break
+        broken = f["shows"] == "broken"
+        holds = found.delta > 0 if broken else found.p_value <= alpha * PARTS["imperfect"]
+        said = f"δ ≥ {found.delta:.3g}" if broken else f"p = {found.p_value:.2g}"
+        said += f" on {runs} fresh runs of each world"
+        if holds:
+            return Replayed(f["kind"], True, said)
+    return Replayed(f["kind"], False, said)
 
 
 def _forgets(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
@@ -218,7 +227,7 @@ def _forgets(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
 
 
 def _forgets_in_distribution(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
-    coins, alpha = seeded(f"replay {seed}"), (1 - 0.95) * PARTS["forgets"]
+    coins, alpha = seeded(f"replay {seed}"), (1 - f.get("confidence", 0.95)) * PARTS["forgets"]
     said = in_distribution(lab, f["records"], f["deleted"], {}, coins, alpha, lambda: True)
     return Replayed(f["kind"], said.verdict == "no", said.why)
 

@@ -207,6 +207,60 @@ class NeedsMany(Median):
         return super().said()
 
 
+class Refusing(Line):
+    """Publishes how many there are, and refuses to let the largest go: that tells of those who stay."""
+
+    def delete(self, ids):
+        if any(self.left[name] == max(self.left.values()) for name in ids):
+            raise ValueError("you are needed")
+        return super().delete(ids)
+
+    def said(self):
+        return len(self.left)
+
+
+class Stamps(Line):
+    """The latest of whole seconds: never forgets, and is far from rounding."""
+
+    columns = {"x": (1_700_000_000, 1_700_001_500)}
+
+    def start(self, records, seed):
+        self.latest = max(r["x"] for r in records)
+        return super().start(records, seed)
+
+    def said(self):
+        return self.latest
+
+
+class Alarm(Line):
+    """Which of sixty diseases five people have; names only."""
+
+    columns = {"x": [f"d{i}" for i in range(60)]}
+
+    def said(self):
+        values = list(self.left.values())
+        return sorted({v for v in values if values.count(v) >= 5})
+
+
+class Trimmed(Line):
+    """A mean of numbers between 0 and 1 without the tenth at either end."""
+
+    columns = {"x": (0.0, 1.0)}
+
+    def said(self):
+        values = sorted(self.left.values())
+        cut = len(values) // 10
+        kept = values[cut : len(values) - cut]
+        return sum(kept) / len(kept)
+
+
+class Injective(Line):
+    """Another first output for every world: a hash of everybody as a number, and the median in its digits."""
+
+    def said(self):
+        return sorted(self.left.values())[len(self.left) // 2] + 1e-4 * random.Random(str(self.left)).random()
+
+
 class Prints(Median):
     def said(self):
         print("debugging", flush=True)

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from undeleted.audit.columns import Column, Record, columns_from
-from undeleted.audit.targets._program import Clock, Program
+from undeleted.audit.targets._program import Clock, Program, refused
 from undeleted.errors import BadColumns, BadQuestion, TargetFailed
 
 LINE = (Column("x", 0, 1000),)
@@ -137,7 +137,7 @@ class Target:
     ) -> list[list[Any]]:
         """One transcript of outputs for every seed."""
         if self.is_program:
-            return [[self.start(records, seed), *(self.delete(batch) for batch in batches)] for seed in seeds]
+            return [self._transcript(records, batches, seed) for seed in seeds]
         played: list[list[Any]] = []
         while len(played) < len(seeds):
             some = list(seeds[len(played) : len(played) + self.chunk])
@@ -154,6 +154,19 @@ class Target:
             took = self.clock.now() - began
             self.chunk = max(1, min(4 * self.chunk, round(len(some) * 0.25 / max(took, 1e-4))))
         return played
+
+    def _transcript(
+        self, records: Sequence[Record], batches: Sequence[Sequence[str]], seed: int
+    ) -> list[Any]:
+        outputs = [self.start(records, seed)]
+        try:
+            for batch in batches:
+                outputs.append(self.delete(batch))
+        except TargetFailed as failure:
+            if not failure.reported:
+                raise
+            return refused(outputs, batches)
+        return outputs
 
     def close(self) -> None:
         self._program.close()

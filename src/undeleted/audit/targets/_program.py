@@ -170,6 +170,11 @@ class Program:
         return f": {_short(lines[-1])}" if lines else ""
 
 
+def refused(outputs: list[Any], batches: Sequence[Any]) -> list[Any]:
+    """A transcript that ends in a refusal: who asked to leave sees it, and it may tell of those who stay."""
+    return outputs + [{"refused": True}] * (1 + len(batches) - len(outputs))
+
+
 def _short(text: str) -> str:
     """A line that cannot play tricks on a terminal."""
     text = "".join(c if c.isprintable() else " " for c in text)

@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 from undeleted.audit.targets._load import Loaded, load
+from undeleted.audit.targets._program import refused
 from undeleted.errors import BadQuestion, UndeletedError
 from undeleted.games import transcript
 
@@ -38,16 +39,19 @@ def serve(target: Loaded, message: dict[str, Any]) -> Any:
 
 
 def _transcript(target: Loaded, message: dict[str, Any], seed: int) -> list[Any]:
-    call = f"start with {len(message['records'])} records"
     try:
         outputs = [plain(target.start(message["records"], seed))]
-        for batch in message["batches"]:
-            call = f"delete {', '.join(batch)}"
-            outputs.append(plain(target.delete(batch)))
     except BadQuestion:
         raise  # what is asked of it cannot be seen
     except Exception as error:
-        raise _Failed(call, error) from None
+        raise _Failed(f"start with {len(message['records'])} records", error) from None
+    for batch in message["batches"]:
+        try:
+            outputs.append(plain(target.delete(batch)))
+        except BadQuestion:
+            raise
+        except Exception:
+            return refused(outputs, message["batches"])
     return outputs
 
 

@@ -22,14 +22,16 @@ def certify(case: Case) -> None:
         case.assumptions.append(
             "the density that the target states for its first output, in exact arithmetic"
         )
-    candidates = _candidates(case)
     alpha = case.alpha / (CANDIDATES * len(LOOKS))
-    for i, candidate in enumerate(candidates):
-        share = 0.6 + 0.37 * (i + 1) / len(candidates)
-        _judge(case, candidate, case.until(share, "judging on fresh runs"), share, alpha)
-        if (case.delta or 0.0) >= CLEAR:
-            break
-    _indicate(case)
+    try:
+        candidates = _candidates(case)
+        for i, candidate in enumerate(candidates):
+            share = 0.6 + 0.37 * (i + 1) / len(candidates)
+            _judge(case, candidate, case.until(share, "judging on fresh runs"), share, alpha)
+            if (case.delta or 0.0) >= CLEAR:
+                break
+    finally:  # whatever time there was
+        _indicate(case)
 
 
 def _judge(case: Case, candidate: Candidate, go_on: Callable[..., bool], share: float, alpha: float) -> None:
@@ -59,7 +61,7 @@ def _judge(case: Case, candidate: Candidate, go_on: Callable[..., bool], share: 
 
 def _candidates(case: Case) -> list[Candidate]:
     """The most promising pairs, the one that collides under a common seed among them."""
-    go_on, made = case.until(0.6, "looking for promising worlds"), list[Candidate]()
+    go_on, made = case.until(0.6, "looking for promising worlds"), case.piloted
     first = case.options.first
     known = [(f.pair, f.batches) for f in case.search.found]
     for pair, batches in chain(known, ((p, p.batches) for p in pairs(case.space, case.coins))):
@@ -74,7 +76,6 @@ def _candidates(case: Case) -> list[Candidate]:
             if not failure.reported:
                 raise
         made.sort(key=lambda c: -c.promise)
-    case.piloted = made
     return made[:CANDIDATES]
 
 

@@ -244,8 +244,24 @@ def test_columns_of_several_kinds():
         {"rows": ({"x": 1},) * 5},
         {"digits": -1},
         {"tolerance": -1.0},
+        {"patience": 0.0},
     ],
 )
 def test_options_that_cannot_be_are_refused(wrong):
     with pytest.raises(BadQuestion):
         Options(**wrong)
+
+
+@pytest.mark.parametrize("wrong", [(-1.0, 0.0), (float("nan"), 0.0), (1.0, -0.1), (1.0, 1.0), (None, 0.1)])
+def test_a_privacy_that_cannot_be_is_no_bound(wrong):
+    """A negative ε would bring two first outputs nearer than they can be, and break anything."""
+    with pytest.raises(BadQuestion):
+        FirstOutput(*wrong)
+
+
+def test_only_what_was_used_is_assumed():
+    """Under a common seed the pads are equal: no stated privacy is needed, and none is reported."""
+    found = audit("baseline:xor-undeleted", Options(budget=30, first=FirstOutput(40.0)))
+    assert found.undeleted == "broken"
+    assert "coupling" in found.argument
+    assert found.assumptions == ()

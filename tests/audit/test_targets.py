@@ -124,6 +124,7 @@ def test_what_a_target_prints_does_not_reach_the_protocol():
         ("Segfault", "start", "SIGSEGV"),
         ("Hang", "delete", "no answer within"),
         ("NotANumber", "delete", "NaN"),
+        ("FittedNotANumber", "start", "NaN"),
         ("Fails", "delete", "RuntimeError: the deletion failed"),
         ("Drifts", "start", "changes without a deletion"),
         ("DriftsOnLooking", "looking", "changed without a deletion"),

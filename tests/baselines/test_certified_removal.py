@@ -60,7 +60,7 @@ def test_the_noise_is_drawn_once():
 
 @pytest.mark.parametrize("loss", ["logistic", "ridge"])
 def test_the_density_integrates_to_one_and_fits_the_draws(loss, coins):
-    """ALARM: a Kolmogorov–Smirnov test that rejects a density of twice the spread."""
+    """ALARM: a Kolmogorov–Smirnov test that rejects half the σ and twice it."""
     data = [(0.9, 1), (-0.4, 0), (0.7, 0), (0.2, 1)]
     curator = CertifiedRemoval(loss, l2=0.3, sigma=1.0)
 
@@ -76,7 +76,9 @@ def test_the_density_integrates_to_one_and_fits_the_draws(loss, coins):
         return np.array([integrate.quad(density, -30, v, limit=400)[0] for v in np.atleast_1d(values)])
 
     assert stats.kstest(draws, cdf).pvalue > ALARM
-    assert stats.kstest([2 * d for d in draws], cdf).pvalue < ALARM, "this test cannot see too much noise"
+    for sigma, wrong in ((0.5, "too little"), (2.0, "too much")):
+        others = [CertifiedRemoval(loss, l2=0.3, sigma=sigma).start(data, seeded(int(s)))[0] for s in seeds]
+        assert stats.kstest(others, cdf).pvalue < ALARM, f"this test cannot see {wrong} noise"
 
 
 def test_settings_that_cannot_be_are_refused():

@@ -81,6 +81,12 @@ def test_a_bad_row_of_the_data_is_not_told(capsys, folder):
     assert "the deletion failed" not in capsys.readouterr().err
 
 
+def test_data_without_a_complete_row_are_no_reason_to_make_some_up(capsys, folder):
+    (folder / "people.csv").write_text("id,age\np1,\np2,\n")
+    assert run(["audit", f"{TINY}:Median", "--data", "people.csv"]) == 2
+    assert "no complete row" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -17,7 +17,7 @@ from undeleted.audit.lab import TOLERANCE, Lab, exactly, merged
 from undeleted.audit.pairs import Pair
 from undeleted.audit.tellers import Runs, alone, train
 from undeleted.coins import Coins
-from undeleted.errors import TargetFailed
+from undeleted.errors import BadQuestion, TargetFailed
 
 CANDIDATES = 3
 LOOKS = (60, 240, 960, 3840)  # runs of each world, to learn from and again to judge by
@@ -31,6 +31,17 @@ class FirstOutput:
 
     epsilon: float | None = None
     delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.epsilon is not None and not 0 <= self.epsilon < float("inf"):
+            raise BadQuestion(f"the first output cannot have ε = {self.epsilon:g}.", "Give 0 or more.")
+        if not 0 <= self.delta < 1:
+            raise BadQuestion(f"the first output cannot have δ = {self.delta:g}.", "Give one below 1.")
+        if self.epsilon is None and self.delta:
+            raise BadQuestion("a δ of the first output is stated without an ε.", "State both.")
+
+    def __str__(self) -> str:
+        return f"the first output is ({self.epsilon:g}, {self.delta:g})-DP for a replacement"
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,6 @@ CLEAR = 0.1  # a bound on δ at which no other pair is judged
 
 def certify(case: Case) -> None:
     """Bounds for a randomised target, the rate of false alarms shared among all looks."""
-    first = case.options.first
-    if first.epsilon is not None:
-        case.assumptions.append(
-            f"the first output is ({first.epsilon:g}, {first.delta:g})-DP for a replacement"
-        )
-    if case.lab.has_density:
-        case.assumptions.append(
-            "the density that the target states for its first output, in exact arithmetic"
-        )
     alpha = case.alpha / (CANDIDATES * len(LOOKS))
     try:
         candidates = _candidates(case)
@@ -83,6 +74,7 @@ def _convict(case: Case, judgement: Judgement, alpha: float) -> None:
     """What a judgement proves, if anything; the larger bound is kept."""
     if judgement.delta > max(0.0, case.delta or 0.0):
         case.verdict, case.delta = "broken", judgement.delta
+        case.assumptions = _assumed(case, judgement)
         case.argument = (
             f"advantage at least {judgement.advantage_at_least:.3g} with the updates, first outputs "
             f"at most {judgement.first_at_most:.3g} apart (by {judgement.first_by})"
@@ -95,6 +87,16 @@ def _convict(case: Case, judgement: Judgement, alpha: float) -> None:
             f"{judgement.compared} runs compared)"
         )
         _replace_finding(case, judgement)
+
+
+def _assumed(case: Case, judgement: Judgement) -> list[str]:
+    """What the bound on the first outputs takes at somebody's word."""
+    match judgement.first_by:
+        case "privacy":
+            return [str(case.options.first)]
+        case "density":
+            return ["the density that the target states for its first output, in exact arithmetic"]
+    return []
 
 
 def _replace_finding(case: Case, judgement: Judgement) -> None:

@@ -37,8 +37,7 @@ def save(verdict: Verdict, path: str | Path, *, redact: bool = False) -> None:
     body: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
-        "target": verdict.target.as_json()
-        | {"columns": {c.name: c.as_json() for c in verdict.target.columns}},
+        "target": verdict.target.as_json(),
         "digits": verdict.options.digits,
         "undeleted": verdict.undeleted,
         "forgets": verdict.forgets.verdict,

@@ -248,7 +248,9 @@ def _rows(data: Path | None, id: str) -> list[dict[str, Any]]:
     from undeleted.files import rows
 
     found = rows(str(data), MOST_ROWS)
-    if found and id not in found[0] and id != "id":
+    if not found:
+        raise BadFile(str(data), "has no complete row.", "Fill the gaps, or leave columns out.")
+    if id not in found[0] and id != "id":
         raise BadColumns([id], f"not in {data}.", f"It has {', '.join(found[0])}.")
     return [{k: v for k, v in row.items() if k != id} for row in found]
 
@@ -314,6 +316,11 @@ def _records(columns: Any) -> str:
     return ", ".join(shown)
 
 
+def _numbered(name: str, said: list[str]) -> dict[str, str]:
+    """One fact for each, the later ones by number."""
+    return {name + (f" {i + 1}" if i else ""): text for i, text in enumerate(said)}
+
+
 def _show(result: dict[str, Any]) -> None:
     """The verdict in words."""
     loud = result["undeleted"] in ("broken", "not perfectly safe")
@@ -327,14 +334,12 @@ def _show(result: dict[str, Any]) -> None:
         facts["δ"] = f"at least {result['delta_at_least']:.3g}"
     if result["argument"]:
         facts["because"] = result["argument"]
-    for assumption in result["assumptions"]:
-        facts["assuming"] = assumption
-    for attack in result["attacks"]:
-        facts[attack["attack"]] = attack["result"]
+    facts |= _numbered("assuming", result["assumptions"])
+    for name in dict.fromkeys(attack["attack"] for attack in result["attacks"]):
+        facts |= _numbered(name, [a["result"] for a in result["attacks"] if a["attack"] == name])
     if not loud:
         facts["would have seen"] = result["smallest_leak_that_would_have_been_seen"]
-    for i, indication in enumerate(result["indications"]):
-        facts["indication" + (f" {i + 1}" if i else "")] = indication
+    facts |= _numbered("indication", result["indications"])
     if result["rounding"]:
         facts["rounding"] = result["rounding"]
     forgets = result["forgets"].upper() if result["forgets"] == "no" else result["forgets"]

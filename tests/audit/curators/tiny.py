@@ -287,6 +287,13 @@ class NotANumber(Line):
         return float("nan")
 
 
+class FittedNotANumber:
+    """A model whose fitted attribute is no number."""
+
+    def fit(self, X):
+        self.mean_ = np.full(1, np.nan)
+
+
 class Fails(Line):
     def delete(self, ids):
         raise RuntimeError("the deletion failed")

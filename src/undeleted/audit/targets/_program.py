@@ -90,7 +90,8 @@ class Program:
         if not isinstance(answer, dict):
             raise TargetFailed(call, "it answered with JSON that is no object")
         if self._ours and "misuse" in answer:
-            raise BadQuestion(*answer["misuse"])
+            what, remedy = answer["misuse"]
+            raise BadQuestion(what, "Name what is there." if self._hide else remedy)
         if "error" in answer:
             told = "" if self._hide else f": {_short(str(answer['error']))}"
             call = str(answer.get("call", call))

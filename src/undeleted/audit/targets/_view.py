@@ -113,7 +113,7 @@ def _fitted(fitted: Any) -> dict[str, Any]:
     for name, value in vars(fitted).items():
         if name.endswith("_") and not name.startswith("_"):
             try:
-                found[name] = plain(value)
+                found[name] = plain(value, nan=float("nan"))  # which the auditor refuses
             except TypeError:
                 continue
     if not found:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from undeleted.audit.certify import FirstOutput
 from undeleted.audit.columns import Column
+from undeleted.audit.looks import FirstOutput
 from undeleted.audit.statistical import Options, audit
 from undeleted.audit.targets import Named
 from undeleted.audit.witness import replay, save

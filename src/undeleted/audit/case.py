@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from undeleted.audit.certify import Candidate, Judgement
 from undeleted.audit.collisions import Search
 from undeleted.audit.exposures import Exposure
 from undeleted.audit.forgetting import Forgetting
 from undeleted.audit.lab import Lab
+from undeleted.audit.looks import Candidate, Judgement
 from undeleted.audit.pairs import Pair, Space
 from undeleted.audit.targets import Named, Target
 from undeleted.audit.targets._program import Clock

@@ -11,7 +11,7 @@ from typing import Any
 
 from undeleted.audit.columns import Record
 from undeleted.audit.lab import TOLERANCE, Lab, apart, exactly, far
-from undeleted.audit.pairs import Pair, Space, crowd, pairs
+from undeleted.audit.pairs import Pair, Space, crowd, deletions, pairs
 from undeleted.coins import Coins
 from undeleted.errors import TargetFailed
 
@@ -61,7 +61,7 @@ class Search:
         if self.found:
             first = self.found[0]
             by = "crowds" if first.pair.family == "crowd" else "collisions"
-            told = f"told apart after {len(first.batches)} deletion{'s' if len(first.batches) > 1 else ''}"
+            told = f"told apart after {deletions(first.batches)}"
             told += ", under one seed" if randomised else ""
         tried = [("collisions", sum(made.values()), {"by_family": made})]
         if self.crowds:
@@ -172,7 +172,7 @@ def _told_apart(lab: Lab, pair: Pair, seed: int, done: Search, tolerance: float)
 
 
 def holds(lab: Lab, pair: Pair, batches: Any, seed: int, tolerance: float = TOLERANCE) -> bool:
-    """Whether two worlds share the first output and differ after the last deletion."""
+    """Whether two worlds share the first output and differ after some deletion."""
     ours, theirs = lab.play(pair.one, batches, seed), lab.play(pair.other, batches, seed)
     return exactly(ours[0]) == exactly(theirs[0]) and far(ours, theirs, tolerance) is not None
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from undeleted.audit import bounds
-from undeleted.audit.certify import PARTS, seeds_from
 from undeleted.audit.columns import Record
 from undeleted.audit.lab import Lab, apart, merged
+from undeleted.audit.looks import PARTS, seeds_from
 from undeleted.audit.pairs import Space
 from undeleted.audit.tellers import alone, train
 from undeleted.coins import Coins

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from itertools import chain
 
 from undeleted.audit.case import Case, pair_json
-from undeleted.audit.certify import CANDIDATES, LOOKS, PARTS, Candidate, Judgement, look, pilot
+from undeleted.audit.looks import CANDIDATES, LOOKS, PARTS, Candidate, Judgement, look, pilot
 from undeleted.audit.pairs import pairs
 from undeleted.errors import TargetFailed
 
 CLEAR = 0.1  # a bound on δ at which no other pair is judged
 
 
-def certify(case: Case) -> None:
+def judge(case: Case) -> None:
     """Bounds for a randomised target, the rate of false alarms shared among all looks."""
     alpha = case.alpha / (CANDIDATES * len(LOOKS))
     try:

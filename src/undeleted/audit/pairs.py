@@ -57,6 +57,11 @@ class Pair:
         }
 
 
+def deletions(batches: Sequence[object]) -> str:
+    """How many there are, in words."""
+    return f"{len(batches)} deletion{'s' if len(batches) > 1 else ''}"
+
+
 @dataclass(frozen=True)
 class Space:
     """Where records come from: columns, or real rows."""

@@ -15,7 +15,7 @@ from undeleted.audit.collisions import (
     shrink,
 )
 from undeleted.audit.lab import Lab
-from undeleted.audit.pairs import Pair
+from undeleted.audit.pairs import Pair, deletions
 
 ENOUGH = (1000, 400, 20)  # pairs tried, collided, and first outputs they shared: then a target is left alone
 COARSE = 2  # decimals
@@ -83,7 +83,7 @@ def _prove(case: Case, pair: Pair, batches: Any, seed: int, worlds: Sequence[Any
     case.verdict, case.delta = "broken", 1 - 1 / len(worlds)
     case.assumptions = [f"the target is deterministic: one transcript on {seeds + 1} seeds"]
     case.argument = (
-        f"{len(worlds)} worlds share the first output and all differ after {_deletions(batches)}: "
+        f"{len(worlds)} worlds share the first output and all differ after {deletions(batches)}: "
         f"δ ≥ 1 − 1/{len(worlds)}"
     )
     proof = _collision(case, "collision", pair, batches, seed) | {"worlds": [list(w) for w in worlds]}
@@ -99,7 +99,3 @@ def _collision(case: Case, kind: str, pair: Pair, batches: Any, seed: int) -> di
         "tolerance": 0.0 if kind == "rounding" else case.options.tolerance,
         "outputs": {"one": list(outputs[0]), "other": list(outputs[1])},
     }
-
-
-def _deletions(batches: Sequence[Any]) -> str:
-    return f"{len(batches)} deletion{'s' if len(batches) > 1 else ''}"

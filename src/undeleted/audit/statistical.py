@@ -18,7 +18,7 @@ from undeleted.audit.case import Case
 from undeleted.audit.columns import Column
 from undeleted.audit.exposures import Attack
 from undeleted.audit.forgetting import forgetting
-from undeleted.audit.judging import certify
+from undeleted.audit.judging import judge
 from undeleted.audit.probing import probe
 from undeleted.audit.proving import look_for_collisions
 from undeleted.audit.targets import Named, Target
@@ -69,7 +69,7 @@ def _run(case: Case) -> Verdict:
         _judge_forgetting(case)
         _look_for_exposures(case)
         if not case.verdict and case.randomised:
-            certify(case)
+            judge(case)
     except BudgetOver:
         pass
     return _conclude(case)
@@ -153,7 +153,7 @@ def _conclude(case: Case) -> Verdict:
         real_values=bool(case.options.rows),
         versions=dict(case.target.about.get("versions", {})),
         options=case.options,
-        runs=case.target.calls,
+        calls=case.target.calls,
         seconds=case.clock.spent,
     )
 

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from undeleted.audit.certify import FirstOutput
 from undeleted.audit.columns import Column, Record
 from undeleted.audit.exposures import Exposure
 from undeleted.audit.forgetting import Forgetting
 from undeleted.audit.lab import TOLERANCE
+from undeleted.audit.looks import FirstOutput
 from undeleted.audit.targets import Named
 from undeleted.errors import BadQuestion
 
@@ -67,7 +67,7 @@ class Verdict:
     real_values: bool
     versions: dict[str, str]
     options: Options
-    runs: int
+    calls: int
     seconds: float
 
     @property
@@ -103,7 +103,7 @@ class Verdict:
             "forgets": self.forgets.verdict,
             "forgets_why": self.forgets.why,
             "holds_real_values": self.real_values,
-            "calls": self.runs,
+            "calls": self.calls,
             "seed": self.options.seed,
             "seconds": round(self.seconds, 2),
         }

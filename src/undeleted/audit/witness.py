@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from undeleted import registry
-from undeleted.audit.certify import LOOKS, PARTS, Candidate, FirstOutput, look, seeds_from
 from undeleted.audit.collisions import FEW_SEEDS
 from undeleted.audit.columns import columns_from
 from undeleted.audit.exposures import Stage
 from undeleted.audit.forgetting import DRIFT, in_distribution
 from undeleted.audit.lab import Lab, apart, exactly, far
-from undeleted.audit.pairs import Pair
+from undeleted.audit.looks import LOOKS, PARTS, Candidate, FirstOutput, look, seeds_from
+from undeleted.audit.pairs import Pair, deletions
 from undeleted.audit.statistical import open_target
 from undeleted.audit.targets import Named
 from undeleted.audit.targets._program import BudgetOver, Clock
@@ -108,7 +108,7 @@ def load(path: str | Path) -> dict[str, Any]:
     if not isinstance(findings, list) or not all(
         isinstance(f, dict) and f.get("kind") in KINDS for f in findings
     ):
-        raise BadFile(str(path), "lacks a part of a witness.", "It was altered; make it anew.")
+        raise _altered(path)
     if body.get("holds") == "redacted":
         raise BadFile(str(path), "was redacted: it holds no worlds to run.", "Replay the one that was not.")
     if not findings:
@@ -176,7 +176,7 @@ def _collision(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
     apart_at = [far(a, b, f["tolerance"]) for i, a in enumerate(played) for b in played[:i]]
     if None in apart_at:
         return Replayed(f["kind"], False, "the worlds are not told apart any more")
-    after = f"{len(f['batches'])} deletion{'s' if len(f['batches']) > 1 else ''}"
+    after = deletions(f["batches"])
     same = _lists([played[0], played[1]]) == _lists([f["outputs"]["one"], f["outputs"]["other"]])
     note = "" if same else "; other outputs than were written down"
     return Replayed(

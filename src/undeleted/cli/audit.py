@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from undeleted.cli.output import AsJson, print_facts, print_json
+from undeleted.cli.output import AsJson, print_facts, print_json, require_page
 from undeleted.errors import BadColumns, BadFile, BadQuestion
 
 MOST_ROWS = 20_000
@@ -105,7 +105,7 @@ def audit(
     Exit code 0: not broken by these attacks, and it forgets as far as was seen.  1: a finding; the witness
     replays.  3: the target failed, and there is no verdict.
     """
-    from undeleted.audit.certify import FirstOutput
+    from undeleted.audit.looks import FirstOutput
     from undeleted.audit.statistical import Options
     from undeleted.audit.statistical import audit as audit_target
     from undeleted.audit.witness import save
@@ -277,8 +277,7 @@ def _slug(target: str) -> str:
 
 
 def _writable(html: Path | None, out: Path) -> None:
-    if html is not None and (html.is_dir() or not html.parent.is_dir()):
-        raise BadFile(str(html), "cannot be written.", "Name a file in a folder that is there.")
+    require_page(html)
     if out.exists() and not out.is_dir():
         raise BadFile(str(out), "is no folder.", "Name another with --out.")
 

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from undeleted.cli.output import AsJson, print_json, working
-from undeleted.errors import BadFile
+from undeleted.cli.output import AsJson, print_json, require_page, working
 
 MARKS = {True: "✓", False: "✗", None: "–"}
 
@@ -35,8 +34,7 @@ def table(
     """
     if context.invoked_subcommand is not None:
         return 0
-    if html is not None and (html.is_dir() or not html.parent.is_dir()):
-        raise BadFile(str(html), "cannot be written.", "Name a file in a folder that is there.")
+    require_page(html)
     from undeleted.definitions._table import survey
 
     cells = survey(each=_progress)

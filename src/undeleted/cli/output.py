@@ -3,9 +3,12 @@
 import json
 import sys
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
+
+from undeleted.errors import BadFile
 
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -17,6 +20,12 @@ def working(text: str) -> AbstractContextManager[Any]:
     from rich.console import Console
 
     return Console(stderr=True).status(text)
+
+
+def require_page(html: Path | None) -> None:
+    """Refuse a page that cannot be written before the work begins."""
+    if html is not None and (html.is_dir() or not html.parent.is_dir()):
+        raise BadFile(str(html), "cannot be written.", "Name a file in a folder that is there.")
 
 
 def print_json(result: Any) -> None:

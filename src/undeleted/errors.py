@@ -24,7 +24,14 @@
     ├── BadFile                   a file that cannot be read, is of a newer format, or was altered
     │   └── BadSpec               a line of a spec that cannot be
     ├── StoreError                a store that is held, missing its key, or not as it was left
+    ├── MissingBounds             an estimator without public bounds, classes or categories
+    ├── UndeclaredValue           a label or category that an estimator's declaration does not have
     └── TargetFailed              an audited system crashed, hung, or answered what cannot be judged
+
+    PrivacyLeakWarning            something private is told without noise, because somebody insisted
+    ├── SeededNoiseWarning        noise that whoever learns the seed can take off again
+    └── TuningWarning             every fit of a search spends the budget once more
+    ForgottenTooMany              more rows were forgotten than noise can explain
 
 Each carries its numbers as attributes.  A message never holds a record's value: messages reach logs.
 """
@@ -255,6 +262,42 @@ class TargetFailed(UndeletedError):
         usual = "There is no verdict: run the target by hand on that call first."
         super().__init__(f"the target failed at: {call}; {reason}.", remedy or usual)
         self.call, self.reason, self.reported = call, reason, reported
+
+
+class MissingBounds(UndeletedError, ValueError):
+    """An estimator without public bounds, classes or categories."""
+
+    def __init__(self, estimator: str, parameter: str, example: str) -> None:
+        super().__init__(
+            f"{estimator} needs `{parameter}`: public, and known before you look at the data.",
+            f'Give them, such as {example}; or insist with {parameter}="data", which leaks them.',
+        )
+        self.parameter = parameter
+
+
+class UndeclaredValue(UndeletedError, ValueError):
+    """A label or category that an estimator's declaration does not have.  The value itself is not told."""
+
+    def __init__(self, what: str, count: int, remedy: str) -> None:
+        rows = "1 row has" if count == 1 else f"{count} rows have"
+        super().__init__(f"{rows} a {what} that was not declared; nothing was changed.", remedy)
+        self.count = count
+
+
+class PrivacyLeakWarning(UserWarning):
+    """Something private is told without noise, because somebody insisted."""
+
+
+class SeededNoiseWarning(PrivacyLeakWarning):
+    """Noise that whoever learns the seed can take off again."""
+
+
+class TuningWarning(PrivacyLeakWarning):
+    """Every fit of a search spends the budget once more."""
+
+
+class ForgottenTooMany(UserWarning):
+    """More rows were forgotten than noise can explain."""
 
 
 def _again(

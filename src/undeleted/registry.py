@@ -43,10 +43,18 @@ def find(folder: str, name: str) -> Any:
     """The one public thing of a file: `NoisySum` or `noisy_sum` in `noisy_sum.py`."""
     stem = _module(folder, name)
     module = importlib.import_module(f"{folder}.{stem}")
-    for spelling in (class_name(name), stem):
+    for spelling in (spelled(folder, name), stem):
         if hasattr(module, spelling):
             return getattr(module, spelling)
     raise AttributeError(f"{folder}/{stem}.py defines neither {class_name(name)} nor {stem}")
+
+
+@functools.cache
+def spelled(folder: str, name: str) -> str:
+    """The class of a file, as the file writes it: `GaussianNB`, `PCA`; read without importing it."""
+    source = resources.files(folder).joinpath(_module(folder, name) + ".py").read_text(encoding="utf-8")
+    classes = [node.name for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
+    return next((c for c in classes if c.lower() == class_name(name).lower()), class_name(name))
 
 
 def class_name(name: str) -> str:
@@ -57,14 +65,14 @@ def class_name(name: str) -> str:
 def lookup(folder: str, attribute: str) -> Any:
     """What `from undeleted.mechanisms import NoisySum` resolves to, imported on demand."""
     for name in names(folder):
-        if attribute in (class_name(name), name.replace("-", "_")):
+        if attribute.lower() == class_name(name).lower() or attribute == name.replace("-", "_"):
             return find(folder, name)
     raise AttributeError(f"module {folder!r} has no attribute {attribute!r}")
 
 
 def directory(folder: str) -> list[str]:
     """What `dir()` and tab completion show of a folder."""
-    return sorted(class_name(name) for name in names(folder))
+    return sorted(spelled(folder, name) for name in names(folder))
 
 
 def _module(folder: str, name: str) -> str:

@@ -29,7 +29,7 @@ def levels_of(length: int) -> int:
 def noise_for(statistic: Statistic, noise: Privacy | Law, times: int) -> tuple[Law, ...]:
     """A law per block of the statistic, for a person who is in `times` noisy sums of it."""
     if isinstance(noise, Budget | Zcdp):
-        return calibrate([statistic.reaches], noise, times=times)[0]
+        return calibrate([statistic.sensitivity], noise, times=times)[0]
     return (noise,) * len(statistic.blocks)
 
 

@@ -48,7 +48,7 @@ class Recompute:
         if releases < 1:
             raise BadBudget("releases", releases, "at least 1")
         whole = make(budget)
-        [noise] = calibrate([whole.statistic.reaches], budget, rows=whole.rows_per_person, times=releases)
+        [noise] = calibrate([whole.statistic.sensitivity], budget, rows=whole.rows_per_person, times=releases)
         return cls(make(noise), schema, releases=releases)
 
     def start(self, data: Sequence[Point], coins: Coins) -> Any:

@@ -69,7 +69,7 @@ class Linear(ABC):
                 raise BadBudget("noise", self.noise, f"a law for each of {len(self.statistic.blocks)} blocks")
             return self.noise
         if isinstance(self.noise, Budget | Zcdp):
-            return calibrate([self.statistic.reaches], self.noise, rows=self.rows_per_person)[0]
+            return calibrate([self.statistic.sensitivity], self.noise, rows=self.rows_per_person)[0]
         if not isinstance(self.noise, DiscreteLaplace | DiscreteGaussian | FiniteLaw | NoNoise):
             raise BadBudget("noise", self.noise, "a Budget, a Zcdp or a noise law")
         return (self.noise,) * len(self.statistic.blocks)
@@ -78,10 +78,10 @@ class Linear(ABC):
     def events(self) -> list[Event] | None:
         """What a release costs the people in it; None if it makes no promise of differential privacy."""
         found = []
-        for reach, law in zip(self.statistic.reaches, self.laws, strict=True):
+        for reach, law in zip(self.statistic.sensitivity, self.laws, strict=True):
             if not isinstance(law, DiscreteLaplace | DiscreteGaussian):
                 return None
-            found.append(Event(law, reach, self.rows_per_person))
+            found.append(Event(law, reach.of(law), self.rows_per_person, cells=reach.cells))
         return found
 
     def release(self, totals: Totals, coins: Coins) -> Cells:

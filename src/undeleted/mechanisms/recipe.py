@@ -63,7 +63,7 @@ class Recipe:
         """The statistics as mechanisms of their own, each with its share of the noise."""
         noises: Sequence[Noise] = [self.noise] * len(self.statistics)
         if isinstance(self.noise, Budget | Zcdp):
-            reaches = [statistic.reaches for statistic in self.statistics]
+            reaches = [statistic.sensitivity for statistic in self.statistics]
             noises = calibrate(reaches, self.noise, weights=self.weights, rows=self.rows_per_person)
         return tuple(
             Total(statistic, noise, self.rows_per_person)

@@ -5,7 +5,7 @@ Neighbouring data sets differ by one person added or removed, everywhere in this
 
 from undeleted.privacy.accounting import Event, Spend, account, parallel, sequential
 from undeleted.privacy.budget import NEIGHBOURS, Budget, Privacy, Zcdp
-from undeleted.privacy.calibration import calibrate, events_of, split
+from undeleted.privacy.calibration import Reach, calibrate, events_of, split
 from undeleted.privacy.ledger import Ledger
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Event",
     "Ledger",
     "Privacy",
+    "Reach",
     "Spend",
     "Zcdp",
     "account",

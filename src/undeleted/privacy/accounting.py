@@ -4,8 +4,10 @@
     zcdp    Σρ, then to (ε, δ)                       Bun, Steinke (2016); OpenDP's conversion
     pld     convolve the privacy-loss distributions   Koskela, Jälkö, Honkela (2020); dp-accounting
 
-An `Event` is one cell that a person can move by at most `shift`, published with a noise law.  Laws here
-are log-concave, so a smaller shift is dominated by a larger one, and cells compose.
+An `Event` is one cell that a person can move by at most `shift`, published with a noise law; or several
+cells with noise of one law, which a person moves by at most `shift` together: in L1 for Laplace noise, in
+L2 for a Gaussian.  Laws here are log-concave, so a smaller shift is dominated by a larger one, and cells
+compose.
 """
 
 import functools
@@ -31,18 +33,19 @@ _LEAST_DELTA = 1e-10  # below this the rounding of the convolutions is no longer
 
 @dataclass(frozen=True)
 class Event:
-    """A noisy cell, published `times` times afresh.
+    """A noisy cell, or `cells` of them that move together, published `times` times afresh.
 
-    A person adds at most `shift` per row to it and has at most `rows` rows.
+    A person adds at most `shift` per row and has at most `rows` rows.
     """
 
     law: DiscreteLaplace | DiscreteGaussian
     shift: int
     rows: int = 1
     times: int = 1
+    cells: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("shift", "rows", "times"):
+        for name in ("shift", "rows", "times", "cells"):
             if getattr(self, name) < 1:
                 raise BadBudget(name, getattr(self, name), "at least 1")
 
@@ -128,14 +131,21 @@ def _pld(events: Sequence[Event], delta: float) -> float:
     """Loss distributions, rounded pessimistically; wide Gaussians as continuous ones plus their slack."""
     resolution = _resolution(_zcdp(events, delta), sum(e.times for e in events))
     wide = [e for e in events if isinstance(e.law, DiscreteGaussian) and e.law.sigma >= SMOOTH_SIGMA]
-    slack = math.fsum(e.times * _BEND / e.law.sigma**2 for e in wide if isinstance(e.law, DiscreteGaussian))
-    tails = sum(e.times for e in wide) * _TAIL
+    slack = math.fsum(
+        e.times * e.cells * _BEND / e.law.sigma**2 for e in wide if isinstance(e.law, DiscreteGaussian)
+    )
+    tails = sum(e.times * e.cells for e in wide) * _TAIL
     if delta <= 2 * tails or any(e.rho > 32 for e in wide):
         return math.inf
-    if any(e.rho > 1000 for e in events if e not in wide):
-        return math.inf  # no privacy worth a convolution
     narrow = Counter(e for e in events if e not in wide)
-    parts = [_distribution(e.law, e.shift, resolution).self_compose(e.times * c) for e, c in narrow.items()]
+    if any(e.rho > 1000 for e in narrow):
+        return math.inf  # no privacy worth a convolution
+    if any(e.cells > 1 and isinstance(e.law, DiscreteGaussian) for e in narrow):
+        return math.inf  # several coarse cells that move together have no such bound here
+    parts = [
+        _distribution(e.law, e.shift, e.cells, resolution).self_compose(e.times * c)
+        for e, c in narrow.items()
+    ]
     if wide:
         parts.append(_continuous(math.sqrt(2 * math.fsum(e.times * e.rho for e in wide)), resolution))
     whole = functools.reduce(lambda a, b: a.compose(b), parts)
@@ -152,7 +162,7 @@ def _resolution(epsilon: float, count: int) -> float:
 
 
 @functools.lru_cache(maxsize=512)
-def _distribution(law: DiscreteLaplace | DiscreteGaussian, shift: int, resolution: float) -> Any:
+def _distribution(law: DiscreteLaplace | DiscreteGaussian, shift: int, cells: int, resolution: float) -> Any:
     from dp_accounting.pld import common
     from dp_accounting.pld import privacy_loss_distribution as pld
 
@@ -160,7 +170,7 @@ def _distribution(law: DiscreteLaplace | DiscreteGaussian, shift: int, resolutio
         return pld.from_discrete_gaussian_mechanism(
             law.sigma, shift, value_discretization_interval=resolution
         )
-    if shift > _LARGE_SHIFT:  # any ε-DP release is dominated by randomised response
+    if shift > _LARGE_SHIFT or cells > 1:  # any ε-DP release is dominated by randomised response
         pure = common.DifferentialPrivacyParameters(shift / law.scale)
         return pld.from_privacy_parameters(pure, value_discretization_interval=resolution)
     return pld.from_discrete_laplace_mechanism(1 / law.scale, shift, value_discretization_interval=resolution)

@@ -1,16 +1,18 @@
 """How much noise a budget buys.
 
-    pure (ε)     discrete Laplace    b = Δ₁/ε     a block of reach r gets b = r·B/ε, with B blocks
-    zCDP (ρ)     discrete Gaussian   σ = Δ₂/√2ρ   a block of reach r gets σ = r·√(B/2ρ)
+    pure (ε)     discrete Laplace    b = Δ₁/ε     a block of reach r gets b = r/wε, with share w of the budget
+    zCDP (ρ)     discrete Gaussian   σ = Δ₂/√2ρ   a block of reach r gets σ = r/√2wρ
     (ε, δ)       whichever of the two is narrower once the accountant has had its say
 
-A statistic is a tuple of blocks, and a person moves at most one cell of each by at most its reach (times
-the rows that one person may have).  Giving every block the same share of the budget keeps the noise in
-proportion to the reach: a count is not drowned by the scale of a sum of squares.
+A statistic is a tuple of blocks, and a person moves each by at most its reach (times the rows that one
+person may have): in one cell, or in several whose moves together are bounded in L1 and in L2.  Every block
+has its share of the budget, all the same unless it says otherwise, which keeps the noise in proportion to
+the reach: a count is not drowned by the scale of a sum of squares.
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from undeleted.coins import DiscreteGaussian, DiscreteLaplace
@@ -18,7 +20,22 @@ from undeleted.errors import BadBudget
 from undeleted.privacy.accounting import Event, account, zcdp_epsilon
 from undeleted.privacy.budget import Budget, Privacy, Zcdp
 
-Reaches: TypeAlias = Sequence[int]  # the reach of every block of a statistic
+
+@dataclass(frozen=True)
+class Reach:
+    """How far a record moves a block: so many cells together in L1 and in L2; and the block's weight."""
+
+    l1: int
+    l2: int
+    cells: int = 1
+    weight: float = 1.0
+
+    def of(self, law: DiscreteLaplace | DiscreteGaussian) -> int:
+        """The norm that this law's privacy depends on."""
+        return self.l1 if isinstance(law, DiscreteLaplace) else self.l2
+
+
+Reaches: TypeAlias = Sequence[int | Reach]  # of every block of a statistic; a number moves one cell
 Noise: TypeAlias = tuple[DiscreteLaplace | DiscreteGaussian, ...]  # a law per block
 
 _ROUND = 1 + 1e-12  # scales are rounded up, so that floating point never overspends
@@ -47,13 +64,18 @@ def calibrate(
             raise BadBudget(name, value, "at least 1")
     if weights is not None and len(weights) != len(statistics):
         raise BadBudget("weights", list(weights), f"one for each of the {len(statistics)} statistics")
-    shares = [share / times for share in _shares(weights if weights is not None else [1.0] * len(statistics))]
+    whole = [share / times for share in _shares(weights if weights is not None else [1.0] * len(statistics))]
+    blocks = [_reaches(reaches) for reaches in statistics]
+    shares = [
+        [share * part for part in _shares([r.weight for r in b])]
+        for share, b in zip(whole, blocks, strict=True)
+    ]
     if isinstance(budget, Zcdp):
-        return _gaussians(statistics, shares, budget.rho, rows)
-    laplaces = _laplaces(statistics, shares, budget.epsilon, rows)
+        return _gaussians(blocks, shares, budget.rho, rows)
+    laplaces = _laplaces(blocks, shares, budget.epsilon, rows)
     if budget.delta == 0:
         return laplaces
-    gaussians = _gaussians(statistics, shares, rho_for(budget), rows)
+    gaussians = _gaussians(blocks, shares, rho_for(budget), rows)
     # Where Laplace noise depends on advanced composition it is twice as wide as a Gaussian: not a candidate.
     close = _spread(laplaces, statistics) < 4 * _spread(gaussians, statistics)
     candidates = [laplaces, gaussians] if close and only is None else [gaussians]
@@ -63,22 +85,30 @@ def calibrate(
 
 def events_of(reaches: Reaches, noise: Noise, *, rows: int = 1, times: int = 1) -> list[Event]:
     """What the accountant needs to know of one statistic."""
-    return [Event(law, reach, rows, times) for reach, law in zip(reaches, noise, strict=True)]
-
-
-def _laplaces(statistics: Sequence[Reaches], shares: list[float], epsilon: float, rows: int) -> list[Noise]:
     return [
-        tuple(DiscreteLaplace(_ROUND * rows * r * len(reaches) / (epsilon * share)) for r in reaches)
-        for reaches, share in zip(statistics, shares, strict=True)
+        Event(law, reach.of(law), rows, times, reach.cells)
+        for reach, law in zip(_reaches(reaches), noise, strict=True)
     ]
 
 
-def _gaussians(statistics: Sequence[Reaches], shares: list[float], rho: float, rows: int) -> list[Noise]:
+def _reaches(reaches: Reaches) -> list[Reach]:
+    return [r if isinstance(r, Reach) else Reach(r, r) for r in reaches]
+
+
+def _laplaces(blocks: list[list[Reach]], shares: list[list[float]], epsilon: float, rows: int) -> list[Noise]:
+    return [
+        tuple(DiscreteLaplace(_ROUND * rows * r.l1 / (epsilon * w)) for r, w in zip(*each, strict=True))
+        for each in zip(blocks, shares, strict=True)
+    ]
+
+
+def _gaussians(blocks: list[list[Reach]], shares: list[list[float]], rho: float, rows: int) -> list[Noise]:
     return [
         tuple(
-            DiscreteGaussian(_ROUND * rows * r * math.sqrt(len(reaches) / (2 * rho * share))) for r in reaches
+            DiscreteGaussian(_ROUND * rows * r.l2 / math.sqrt(2 * rho * w))
+            for r, w in zip(*each, strict=True)
         )
-        for reaches, share in zip(statistics, shares, strict=True)
+        for each in zip(blocks, shares, strict=True)
     ]
 
 
@@ -117,9 +147,9 @@ def _scaled(noises: list[Noise], factor: float) -> list[Noise]:
 def _spread(noises: list[Noise], statistics: Sequence[Reaches]) -> float:
     """The mean variance of the noise, in units of each block's reach."""
     variances = [
-        (2 * law.scale**2 if isinstance(law, DiscreteLaplace) else law.sigma**2) / reach**2
+        (2 * law.scale**2 if isinstance(law, DiscreteLaplace) else law.sigma**2) / reach.l1**2
         for reaches, noise in zip(statistics, noises, strict=True)
-        for reach, law in zip(reaches, noise, strict=True)
+        for reach, law in zip(_reaches(reaches), noise, strict=True)
     ]
     return math.fsum(variances) / len(variances)
 

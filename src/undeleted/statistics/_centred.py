@@ -1,7 +1,11 @@
 """Centred codes: halving the largest |code| halves the noise that products need."""
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from undeleted.arrays import IntArray
 from undeleted.errors import BadColumns
 from undeleted.schema import Category, GridColumn
 
@@ -14,6 +18,16 @@ def centred(column: GridColumn, code: Any) -> Any:
 def half(column: GridColumn) -> int:
     """The largest centred code."""
     return column.cells // 2
+
+
+def middles_of(columns: Sequence[GridColumn]) -> IntArray:
+    """What is taken off the codes of several columns."""
+    return np.array([(column.cells - 1) // 2 for column in columns], dtype=np.int64)
+
+
+def halves_of(columns: Sequence[GridColumn]) -> IntArray:
+    """The largest centred codes."""
+    return np.array([half(column) for column in columns], dtype=np.int64)
 
 
 def require_numbers(*columns: GridColumn) -> None:

@@ -4,33 +4,50 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any
 
 import numpy as np
 
 from undeleted.arrays import IntArray, wide
 from undeleted.errors import TooLarge
+from undeleted.privacy import Reach
 from undeleted.schema import GridColumn, Table
 
 MOST_CELLS = 2**27
+ALL = slice(None)
 _MOST = 2**62  # totals and their noise stay inside 64 bits
 
 
 @dataclass(frozen=True)
 class Block:
-    """`width` cells, of which a record moves one, by at most `reach`."""
+    """`width` cells, of which a record moves one, by at most `reach`.
+
+    Or `moves` of them: by at most `reach` together in L1, and `l2` in L2.  `weight` is the block's part of
+    a statistic's budget.
+    """
 
     width: int
     reach: int
+    moves: int = 1
+    l2: int | None = None
+    weight: float = 1.0
+
+    @property
+    def sensitivity(self) -> Reach:
+        return Reach(self.reach, self.reach if self.l2 is None else self.l2, self.moves, self.weight)
 
 
 @dataclass(frozen=True, eq=False)
 class Contribution:
-    """A sparse integer vector: what some records add to a total."""
+    """A sparse integer vector: what some records add.  Each cell is named once, or all by a slice."""
 
-    cells: IntArray
+    cells: IntArray | slice
     values: IntArray
+
+    def named(self) -> IntArray:
+        """The cells one by one."""
+        return np.arange(self.values.size) if isinstance(self.cells, slice) else self.cells
 
 
 class Statistic(ABC):
@@ -48,7 +65,7 @@ class Statistic(ABC):
 
     @abstractmethod
     def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
-        """For every block: the cell that a record moves, and by how much."""
+        """For every block: the cell (or the several cells) that a record moves, and by how much."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -68,6 +85,16 @@ class Statistic(ABC):
         return tuple(block.reach for block in self.blocks)
 
     @property
+    def sensitivity(self) -> tuple[Reach, ...]:
+        """How far a record moves every block, in L1 and in L2: what noise is made for."""
+        return tuple(block.sensitivity for block in self.blocks)
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Where the block of each term begins."""
+        return tuple(s for s, block in zip(self.starts, self.blocks, strict=True) for _ in range(block.moves))
+
+    @property
     def l1(self) -> int:
         """The most that adding or removing one record moves the total, in L1."""
         return sum(self.reaches)
@@ -75,28 +102,40 @@ class Statistic(ABC):
     @property
     def l2(self) -> float:
         """The same in L2."""
-        return math.sqrt(sum(reach**2 for reach in self.reaches))
+        return math.sqrt(sum(reach.l2**2 for reach in self.sensitivity))
 
     def block_total(self, code: Mapping[str, Any], rows: int) -> IntArray:
         """The sum over a block of complete rows, whose codes are given."""
         total = np.zeros(self.size, dtype=np.int64)
-        for start, block, (cell, value) in zip(self.starts, self.blocks, self.terms(code), strict=True):
-            total[start : start + block.width] = _add_up(cell, value, block.width, rows)
+        terms = iter(self.terms(code))
+        for start, block in zip(self.starts, self.blocks, strict=True):
+            for cell, value in islice(terms, block.moves):
+                total[start : start + block.width] += _add_up(cell, value, block.width, rows)
         return total
 
     def of(self, table: Table) -> Contribution:
         """What the rows of a table add, as a sparse vector."""
-        self.check_no_overflow(table.rows)
         rows = np.flatnonzero(table.complete(self.columns))
-        code = {name: wide(table.codes[name][rows]) for name in self.names}
+        return self.of_codes({name: wide(table.codes[name][rows]) for name in self.names}, rows.size)
+
+    def of_codes(self, code: Mapping[str, Any], rows: int) -> Contribution:
+        """The same of complete rows, whose codes are given."""
+        self.check_no_overflow(rows)
         cells, values = [], []
-        for start, (cell, value) in zip(self.starts, self.terms(code), strict=True):
-            cells.append(np.broadcast_to(np.asarray(start + cell, dtype=np.int64), rows.shape))
-            values.append(np.broadcast_to(np.asarray(value, dtype=np.int64), rows.shape))
+        for start, (cell, value) in zip(self.places, self.terms(code), strict=True):
+            cells.append(np.broadcast_to(np.asarray(start + cell, dtype=np.int64), rows))
+            values.append(np.broadcast_to(np.asarray(value, dtype=np.int64), rows))
         unique, where = np.unique(np.concatenate(cells), return_inverse=True)
         sums = np.zeros(unique.size, dtype=np.int64)
         np.add.at(sums, where, np.concatenate(values))
         return Contribution(unique, sums)
+
+    def of_matrix(self, codes: IntArray) -> Contribution:
+        """The same of complete rows in a matrix, whose columns are in the order of `columns`.
+
+        Statistics of many columns overrule it for speed: a single row then costs a few microseconds.
+        """
+        return self.of_codes(dict(zip(self.names, codes.T, strict=True)), len(codes))
 
     def check_no_overflow(self, rows: int) -> None:
         """Refuse a table whose sums might leave 64-bit integers."""
@@ -104,6 +143,16 @@ class Statistic(ABC):
         if largest > _MOST:
             remedy = "Choose narrower bounds or a coarser step for these columns."
             raise TooLarge(f"the sum over {', '.join(self.names) or 'the records'}", None, _MOST, remedy)
+
+
+def gathered(cells: IntArray, values: IntArray, size: int) -> Contribution:
+    """Rows of moves as one contribution; a single row moves every cell once."""
+    if len(cells) == 1:
+        return Contribution(cells[0], values[0])
+    total = np.zeros(size, dtype=np.int64)
+    np.add.at(total, cells, values)
+    moved = np.flatnonzero(total)
+    return Contribution(moved, total[moved])
 
 
 def _add_up(cell: Any, value: Any, width: int, rows: int) -> Any:

@@ -44,7 +44,7 @@ class Keeper:
         if isinstance(mechanism, Linear):
             statistic = mechanism.statistic
             self._names, self._terms = statistic.names, statistic.terms
-            self._blocks = statistic.starts
+            self._places = statistic.places
 
     def release(self, cells: IntArray, posts: tuple[str, ...] = ()) -> Any:
         """The release that these cells are."""
@@ -59,7 +59,7 @@ class Keeper:
         """Cells and by how much they fall when these records are deleted."""
         if isinstance(self.mechanism, Linear):
             gone = self.mechanism.contribution(table)
-            return gone.cells, gone.values
+            return gone.named(), gone.values
         if self.board or table.rows == 0:
             return NOTHING, NOTHING
         codes, found = self.mechanism.contribution(table), []
@@ -77,7 +77,7 @@ class Keeper:
         if isinstance(self.mechanism, Linear):
             if not all(name in counts for name in self._names):
                 return []
-            return [(s + c, v) for s, (c, v) in zip(self._blocks, self._terms(codes), strict=True)]
+            return [(s + c, v) for s, (c, v) in zip(self._places, self._terms(codes), strict=True)]
         if self.board or self.mechanism.column.name not in counts:
             return []
         code, found = codes[self.mechanism.column.name], []

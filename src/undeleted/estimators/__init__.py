@@ -1,0 +1,20 @@
+"""Scikit-learn models that forget without exposing anyone: fit once with noise, then forget row by row.
+
+    model = GaussianNB(bounds=([17, 1], [90, 16]), classes=[0, 1], budget=1.0).fit(X, y)
+    model.forget(X[:1], y[:1])          # microseconds; no other row is read, and no ε is spent
+
+`release_` is all that was published and all that is kept; everything else follows from it.  Bounds,
+classes and categories are public: they are given, never read off the data.  Needs the extra `models`.
+"""
+
+from typing import Any
+
+from undeleted import registry
+
+
+def __getattr__(name: str) -> Any:
+    return registry.lookup(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return registry.directory(__name__)

@@ -1,0 +1,168 @@
+"""What all estimators share: they publish once, keep nothing else, and answer from what was published.
+
+fit       rows → codes on a public grid → mechanism.release: the only touch
+forget    rows → codes → the mechanism's forget, from the release and these rows alone
+answer    every fitted attribute, computed when somebody asks and kept until the next deletion
+"""
+
+import sys
+import warnings
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_random_state, validate_data
+
+from undeleted.arrays import FloatArray, IntArray
+from undeleted.coins import Coins, Law, secure, seeded
+from undeleted.engines.arrays import Arrays
+from undeleted.errors import BadBudget, ForgottenTooMany, SeededNoiseWarning, TuningWarning
+from undeleted.intervals import check_confidence
+from undeleted.mechanisms._linear import Linear
+from undeleted.mechanisms._units import spread_of
+from undeleted.privacy import Budget, Zcdp
+from undeleted.schema import Schema, Table
+
+STEPS = 4096  # of the grid on which a number lies between its bounds
+_DRAWS = 400  # for intervals: the noise is drawn again around the release
+_BEYOND = 7.0  # standard deviations of the count's noise: exceeded once in 40,000 releases by Laplace noise
+
+
+def told(name: str, doc: str) -> Any:
+    """A fitted attribute: a function of the release."""
+    return property(lambda self: self._told()[name], doc=doc)
+
+
+class Forgetting(BaseEstimator):  # type: ignore[misc]
+    """An estimator that publishes once and forgets row by row."""
+
+    _mechanism: Any
+
+    @abstractmethod
+    def _answers(self, values: FloatArray) -> dict[str, Any]:
+        """Every fitted attribute, from the noisy cells."""
+
+    @abstractmethod
+    def _codes(self, X: Any, y: Any) -> IntArray:
+        """Rows that leave, checked, as codes in the order of the statistic's columns."""
+
+    def _publish(self, mechanism: Linear, codes: IntArray) -> None:
+        """The only touch of the data."""
+        _warn_of_tuning(type(self).__name__, self.budget)
+        schema = Schema(list(mechanism.statistic.columns))
+        by_name = dict(zip(schema.names, codes.T, strict=True))
+        table = Table(
+            schema, len(codes), by_name, dict.fromkeys(by_name, np.ones(len(codes), dtype=bool)), {}
+        )
+        self._mechanism = mechanism
+        self.release_ = mechanism.release(Arrays(table), self._coins())
+        self.budget_ = mechanism.noise
+        self._kept: dict[str, Any] = {}
+        self._least = -_BEYOND * self._noise_of_count()
+
+    def forget(self, X: Any, y: Any = None) -> "Forgetting":
+        """Take rows out, from what was published and these rows alone; it spends no ε.
+
+        Nothing tells whether the rows were ever fitted: forgetting others takes them out all the same.
+        """
+        if "release_" not in self.__dict__:
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
+        gone = self._mechanism.statistic.of_matrix(self._codes(X, y))
+        self.release_ = self._mechanism.forget(self.release_, gone)
+        self._kept = {}
+        if self._count() < self._least:
+            warnings.warn(
+                f"{type(self).__name__}: more rows were forgotten than were ever fitted, or some twice; "
+                "noise alone does not explain so low a count.",
+                ForgottenTooMany,
+                stacklevel=2,
+            )
+        return self
+
+    def _count(self) -> float:
+        """About how many rows are left: the noisy count, as it is."""
+        return float(self.release_.value[0])
+
+    def _noise_of_count(self) -> float:
+        return spread_of(self._mechanism.laws[0])
+
+    @property
+    def count_(self) -> float:
+        """About how many rows are left; it may be off by the noise, and below 0."""
+        self._told()
+        return self._count()
+
+    def intervals(self, confidence: float = 0.95) -> dict[str, Any]:
+        """For every fitted number two arrays, low and high, between which it may lie for want of noise.
+
+        The noise is drawn again around what was published; rows that were never fitted are not spoken of.
+        """
+        check_confidence(confidence)
+        answer = self._told()
+        values = self.release_.value.astype(float)
+        widths = [block.width for block in self._mechanism.statistic.blocks]
+        spreads = np.repeat([spread_of(law) for law in self._mechanism.laws], widths)
+        generator = np.random.default_rng(0)  # post-processing: never the coins that made the noise
+        moved = [self._answers(values + generator.normal(0.0, spreads)) for _ in range(_DRAWS)]
+        tail = (1 - confidence) / 2
+        found = {}
+        for name in self._numbers:
+            low, high = np.quantile(np.array([m[name] for m in moved]), [tail, 1 - tail], axis=0)
+            centre = np.asarray(answer[name])
+            found[name] = np.minimum(2 * centre - high, low), np.maximum(2 * centre - low, high)
+        return found
+
+    _numbers: tuple[str, ...] = ()
+
+    def _told(self) -> dict[str, Any]:
+        if "release_" not in self.__dict__:
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
+        if not self._kept:
+            self._kept.update(self._answers(self.release_.value.astype(float)))
+        return self._kept
+
+    def _matrix(self, X: Any) -> FloatArray:
+        """Rows to forget; a plain array of floats takes the short way."""
+        plain = type(X) is np.ndarray and X.dtype == np.float64 and "feature_names_in_" not in self.__dict__
+        if plain and X.ndim == 2 and X.shape[1] == self.n_features_in_ and X.shape[0]:
+            return X  # type: ignore[no-any-return]
+        return np.asarray(validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False))
+
+    def _budget(self) -> Any:
+        """The budget as a value: a number is a pure ε."""
+        if isinstance(self.budget, Budget | Zcdp | Law | tuple):
+            return self.budget
+        if isinstance(self.budget, bool) or not isinstance(self.budget, int | float | np.number):
+            raise BadBudget("budget", self.budget, "a number (ε), a Budget or a Zcdp")
+        return Budget(float(self.budget))
+
+    def _coins(self) -> Coins:
+        if self.random_state is None:
+            return secure()
+        warnings.warn(
+            f"{type(self).__name__}: with a random_state whoever learns it can take the noise off again. "
+            "Leave it out where people are protected by it.",
+            SeededNoiseWarning,
+            stacklevel=4,
+        )
+        if hasattr(self.random_state, "noisy"):  # coins of ours, for exact worlds
+            return self.random_state  # type: ignore[no-any-return]
+        return seeded(int(check_random_state(self.random_state).randint(2**31 - 1)))
+
+
+def _warn_of_tuning(name: str, budget: Any) -> None:
+    """Inside a search or a cross-validation every fit is a release of its own."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith("sklearn.model_selection"):
+            warnings.warn(
+                f"{name}: every fit of a search or cross-validation publishes again and spends its budget "
+                f"({budget!r}) on the rows of its fold; their ε add up, and scores on private rows carry no "
+                "noise at all. Tune on public data, or count every fit.",
+                TuningWarning,
+                stacklevel=4,
+            )
+            return
+        frame = frame.f_back  # type: ignore[assignment]

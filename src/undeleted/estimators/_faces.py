@@ -1,0 +1,110 @@
+"""Faces of several estimators: rows with classes, rows with a target, rows alone."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+
+from undeleted.arrays import FloatArray, IntArray
+from undeleted.estimators._base import Forgetting
+from undeleted.estimators._grid import Grid, Labels, bounds_for, declared
+
+
+class OfRows(Forgetting):
+    """Numbers between public bounds; there is nothing to predict."""
+
+    _grid: Grid
+
+    def _fitted_rows(self, X: Any) -> IntArray:
+        X = validate_data(self, X, dtype=np.float64)
+        low, high = bounds_for(self.bounds, X, type(self).__name__)
+        self._grid = Grid.between(low, high, self.steps, "x")
+        return self._grid.codes(X)
+
+    def _codes(self, X: Any, y: Any) -> IntArray:
+        return self._grid.codes(self._matrix(X))
+
+
+class OfClasses(ClassifierMixin, OfRows):  # type: ignore[misc]
+    """Rows of numbers, each with one of the declared classes."""
+
+    _labels: Labels
+
+    def _fitted_classes(self, X: Any, y: Any) -> IntArray:
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        low, high = bounds_for(self.bounds, X, type(self).__name__)
+        self._grid = Grid.between(low, high, self.steps, "x")
+        return np.column_stack([self._grid.codes(X), self._label(y)])
+
+    def _label(self, y: Any) -> IntArray:
+        check_classification_targets(y)
+        self._labels = declared(self.classes, y, type(self).__name__, "classes", "classes=[0, 1]")
+        self.classes_ = self._labels.values
+        return self._labels.codes(y, "label")
+
+    def _codes(self, X: Any, y: Any) -> IntArray:
+        codes = self._grid.codes(self._matrix(X))
+        return np.column_stack([codes, self._label_codes(y, len(codes))])
+
+    def _label_codes(self, y: Any, rows: int) -> IntArray:
+        if y is None:
+            raise ValueError(f"{type(self).__name__}.forget requires y: the labels of the rows that leave.")
+        y = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
+        if len(y) != rows:
+            check_consistent_length(np.empty((rows, 0)), y)
+        return self._labels.codes(y, "label")
+
+    def _log_joint(self, X: Any) -> FloatArray:
+        """log P(class, row), up to a constant a row."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> Any:
+        """The likeliest class of every row."""
+        self._told()
+        return self.classes_[self._log_joint(X).argmax(axis=1)]
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """log P(class | row), a column a class."""
+        self._told()
+        joint = self._log_joint(X)
+        most = joint.max(axis=1, keepdims=True)
+        return np.asarray(joint - most - np.log(np.exp(joint - most).sum(axis=1, keepdims=True)))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """P(class | row), a column a class."""
+        return np.asarray(np.exp(self.predict_log_proba(X)))
+
+
+class OfTarget(RegressorMixin, OfRows):  # type: ignore[misc]
+    """Rows of numbers, each with a number to predict."""
+
+    _target: Grid
+    _both: Grid
+
+    def _fitted_target(self, X: Any, y: Any) -> IntArray:
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        low, high = bounds_for(self.bounds, X, type(self).__name__)
+        y = np.asarray(y, dtype=np.float64)[:, None]
+        least, most = bounds_for(self.bounds_y, y, type(self).__name__, "bounds_y")
+        self._grid = Grid.between(low, high, self.steps, "x")
+        self._target = Grid.between(least, most, self.steps, "y")
+        self._both = Grid((*self._grid.columns, *self._target.columns))
+        return np.concatenate([self._grid.codes(X), self._target.codes(y, "y")], axis=1)
+
+    def _codes(self, X: Any, y: Any) -> IntArray:
+        X = self._matrix(X)
+        if y is None:
+            raise ValueError(f"{type(self).__name__}.forget requires y: the targets of the rows that leave.")
+        if not (type(y) is np.ndarray and y.dtype == np.float64 and y.ndim == 1):
+            y = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
+        if len(y) != len(X):
+            check_consistent_length(X, y)
+        return self._both.codes(np.concatenate([X, y[:, None]], axis=1))
+
+    def predict(self, X: Any) -> FloatArray:
+        """The linear answer; it is not moved to `bounds_y`."""
+        told = self._told()
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return np.asarray(X @ told["coef_"] + told["intercept_"])

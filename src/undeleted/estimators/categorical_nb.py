@@ -1,0 +1,136 @@
+"""Naive Bayes on categories from noisy counts by class and category.
+
+published    for every feature a count per class and declared category, present or not
+forgotten    subtract 1 from one cell a feature
+predicted    by class shares and smoothed shares of the categories
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from undeleted.arrays import FloatArray, IntArray
+from undeleted.errors import BadBounds, MissingBounds
+from undeleted.estimators._base import told
+from undeleted.estimators._faces import OfClasses
+from undeleted.estimators._grid import Labels, declared
+from undeleted.mechanisms.noisy_class_histograms import NoisyClassHistograms
+from undeleted.schema import Category
+
+
+class CategoricalNB(OfClasses):
+    """Naive Bayes on categories that forgets.
+
+    Parameters
+    ----------
+    categories : list of lists
+        For every feature the categories that there may be.  "data" leaks the data's own.
+    classes : list
+        The labels that there may be.  "data" leaks the data's own.
+    budget : float, Budget or Zcdp
+        What the release may cost every person in the data; a number is a pure ε.
+    alpha : float
+        Added to every count.
+    rows_per_person : int
+        The most rows that one person may have; noise grows with it.
+    random_state : optional
+        For laboratories: noise that can be repeated protects nobody.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.repeat([["red"], ["blue"]], 300, axis=0)
+    >>> y = np.repeat([1, 0], 300)
+    >>> model = CategoricalNB(categories=[["red", "green", "blue"]], classes=[0, 1]).fit(X, y)
+    >>> model.predict([["blue"], ["red"]]).tolist()
+    [0, 1]
+    >>> before = model.release_
+    >>> int((before.value - model.forget(X[:2], y[:2]).release_.value).sum())    # two people fewer
+    2
+    """
+
+    def __init__(
+        self,
+        *,
+        categories: Any = None,
+        classes: Any = None,
+        budget: Any = 1.0,
+        alpha: float = 1.0,
+        rows_per_person: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.categories = categories
+        self.classes = classes
+        self.budget = budget
+        self.alpha = alpha
+        self.rows_per_person = rows_per_person
+        self.random_state = random_state
+
+    class_count_ = told("class_count_", "About how many rows of each class are left, as published.")
+    class_log_prior_ = told("class_log_prior_", "Logarithms of the class shares.")
+    feature_log_prob_ = told("feature_log_prob_", "For every feature log P(category | class).")
+    _numbers = ("class_count_", "class_log_prior_")
+
+    def fit(self, X: Any, y: Any) -> "CategoricalNB":
+        """Publish, once."""
+        X, y = validate_data(self, X, y, dtype=None)
+        labels = self._label(y)
+        self._features = self._declared(X)
+        self.categories_ = [feature.values for feature in self._features]
+        columns: tuple[Category, ...] = tuple(f.column(f"x{i}") for i, f in enumerate(self._features))
+        label = self._labels.column("class")
+        if not self.alpha >= 0:
+            raise ValueError(f"alpha should be >= 0, got {self.alpha!r}.")
+        mechanism = NoisyClassHistograms(columns, label, self._budget(), self.rows_per_person)
+        self._publish(mechanism, np.column_stack([self._category_codes(X), labels]))
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def _declared(self, X: Any) -> list[Labels]:
+        name, width = type(self).__name__, X.shape[1]
+        if self.categories is None:
+            raise MissingBounds(name, "categories", 'categories=[["a", "b"], [0, 1, 2]]')
+        if isinstance(self.categories, str):
+            return [declared(self.categories, X[:, i], name, "categories", "") for i in range(width)]
+        if len(self.categories) != width:
+            problem = f"{len(self.categories)} lists were given for {width} features."
+            raise BadBounds("categories", problem, "Give a list of categories for every feature.")
+        return [declared(list(c), None, name, "categories", '["a", "b"]') for c in self.categories]
+
+    def _category_codes(self, X: Any) -> IntArray:
+        return np.column_stack([f.codes(X[:, i], "category") for i, f in enumerate(self._features)])
+
+    def _codes(self, X: Any, y: Any) -> IntArray:
+        X = validate_data(self, X, reset=False, dtype=None)
+        return np.column_stack([self._category_codes(X), self._label_codes(y, len(X))])
+
+    def _answers(self, values: FloatArray) -> dict[str, Any]:
+        shares, tables = self._mechanism.log_shares(values, self.alpha)
+        return {
+            "class_count_": self._mechanism.counts_of(values),
+            "class_log_prior_": shares,
+            "feature_log_prob_": tables,
+        }
+
+    def _log_joint(self, X: Any) -> FloatArray:
+        X = validate_data(self, X, reset=False, dtype=None)
+        told = self._told()
+        codes = self._category_codes(X)
+        joint = np.repeat(told["class_log_prior_"][None], len(X), axis=0)
+        for i, table in enumerate(told["feature_log_prob_"]):
+            joint += table[:, codes[:, i]].T
+        return np.asarray(joint)
+
+    def _count(self) -> float:
+        return float(self._mechanism.counts(self.release_).sum())
+
+    def _noise_of_count(self) -> float:
+        """At most that of the first feature's cells together."""
+        cells = self._mechanism.statistic.blocks[0].width
+        return super()._noise_of_count() * float(np.sqrt(cells))

@@ -1,0 +1,118 @@
+"""Gaussian naive Bayes from noisy moments by class.
+
+published    for every class n, and for every feature Σ x and Σ x² (centred, in one block)
+forgotten    subtract the row's own terms from the cells of its class
+predicted    by Gaussians whose variances carry the noise of their means
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from undeleted.arrays import FloatArray
+from undeleted.estimators._base import STEPS, told
+from undeleted.estimators._faces import OfClasses
+from undeleted.mechanisms.noisy_class_moments import NoisyClassMoments
+
+
+class GaussianNB(OfClasses):
+    """Gaussian naive Bayes that forgets.
+
+    Parameters
+    ----------
+    bounds : pair of numbers or of lists
+        Public bounds of the features; values beyond count as the bound.  "data" leaks the data's own.
+    classes : list
+        The labels that there may be.  "data" leaks the data's own.
+    budget : float, Budget or Zcdp
+        What the release may cost every person in the data; a number is a pure ε.
+    priors : list, optional
+        Class shares that are known beforehand, in the order of the sorted classes.
+    steps : int
+        The grid between the bounds.
+    rows_per_person : int
+        The most rows that one person may have; noise grows with it.
+    random_state : optional
+        For laboratories: noise that can be repeated protects nobody.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.repeat([[20.0], [60.0]], 500, axis=0)
+    >>> y = np.repeat(["young", "old"], 500)
+    >>> model = GaussianNB(bounds=(0, 100), classes=["old", "young"], budget=5.0).fit(X, y)
+    >>> model.predict([[25.0], [70.0]]).tolist()
+    ['young', 'old']
+    >>> before = model.release_
+    >>> model.forget(X[:1], y[:1]).release_.value[:2] - before.value[:2]    # one young person fewer
+    array([ 0, -1])
+    """
+
+    def __init__(
+        self,
+        *,
+        bounds: Any = None,
+        classes: Any = None,
+        budget: Any = 1.0,
+        priors: Any = None,
+        steps: int = STEPS,
+        rows_per_person: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.bounds = bounds
+        self.classes = classes
+        self.budget = budget
+        self.priors = priors
+        self.steps = steps
+        self.rows_per_person = rows_per_person
+        self.random_state = random_state
+
+    theta_ = told("theta_", "Means, a row a class.")
+    var_ = told("var_", "Variances, a row a class.")
+    class_count_ = told("class_count_", "About how many rows of each class are left, 1 at least.")
+    class_prior_ = told("class_prior_", "Class shares.")
+    _numbers = ("theta_", "var_", "class_prior_")
+
+    def fit(self, X: Any, y: Any) -> "GaussianNB":
+        """Publish, once."""
+        codes = self._fitted_classes(X, y)
+        if self.priors is not None:
+            priors = np.asarray(self.priors, dtype=float)
+            if priors.shape != (len(self.classes_),):
+                raise ValueError("Number of priors must match number of classes.")
+            if (priors < 0).any() or not np.isclose(priors.sum(), 1.0):
+                raise ValueError("The priors must be non-negative and add up to 1.")
+        label = self._labels.column("class")
+        mechanism = NoisyClassMoments(self._grid.columns, self._budget(), label, self.rows_per_person)
+        self._publish(mechanism, codes)
+        return self
+
+    def _answers(self, values: FloatArray) -> dict[str, Any]:
+        found = self._mechanism.gaussians_of(values)
+        prior = found.shares if self.priors is None else np.asarray(self.priors, dtype=float)
+        return {
+            "theta_": found.means,
+            "var_": found.variances,
+            "blur": found.blur,
+            "class_count_": found.counts,
+            "class_prior_": prior,
+        }
+
+    def _log_joint(self, X: Any) -> FloatArray:
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        told = self._told()
+        spread = told["var_"] + told["blur"]
+        joint = np.empty((len(X), len(self.classes_)))
+        with np.errstate(divide="ignore"):
+            prior = np.log(told["class_prior_"])
+        for k, mean in enumerate(told["theta_"]):
+            far = (X - mean) ** 2 / spread[k]
+            joint[:, k] = prior[k] - 0.5 * (np.log(2 * np.pi * spread[k]) + far).sum(axis=1)
+        return joint
+
+    def _count(self) -> float:
+        return float(self.release_.value[: len(self.classes_)].sum())
+
+    def _noise_of_count(self) -> float:
+        return super()._noise_of_count() * float(np.sqrt(len(self.classes_)))

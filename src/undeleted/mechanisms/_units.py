@@ -1,0 +1,43 @@
+"""From centred codes to the columns' own units: a number is centre + half · u, with u from −1 to 1."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from undeleted.arrays import FloatArray
+from undeleted.coins import FiniteLaw, Law
+from undeleted.errors import BadColumns
+from undeleted.intervals import standard_deviation
+from undeleted.schema import Category, GridColumn
+from undeleted.statistics._centred import half
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Where u = 0 and how far u = 1 is from it, for several columns."""
+
+    centre: FloatArray
+    half: FloatArray
+
+    def __getitem__(self, columns: slice) -> "Units":
+        return Units(self.centre[columns], self.half[columns])
+
+    def to(self, values: FloatArray) -> FloatArray:
+        """Values, moved to the bounds, as u."""
+        return np.asarray(np.clip((values - self.centre) / self.half, -1.0, 1.0))
+
+
+def units_of(columns: Sequence[GridColumn]) -> Units:
+    numbers = [column for column in columns if not isinstance(column, Category)]
+    if len(numbers) < len(columns):
+        raise BadColumns([c.name for c in columns], "not all of them are numbers.", "Leave categories out.")
+    return Units(
+        np.array([column.decode(column.middle) for column in numbers]),
+        np.array([float(column.step) * half(column) for column in numbers]),
+    )
+
+
+def spread_of(law: Law) -> float:
+    """The standard deviation of noise; a law for exact worlds counts as none."""
+    return 0.0 if isinstance(law, FiniteLaw) else standard_deviation(law)

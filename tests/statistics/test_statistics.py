@@ -14,7 +14,19 @@ from undeleted import registry
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadColumns, BadQuestion, TooLarge
 from undeleted.schema import Boolean, Category, Number, Schema
-from undeleted.statistics import ClippedSum, Count, CrossProducts, Histogram, Moments, Prefix, RangeTree
+from undeleted.statistics import (
+    ClassHistograms,
+    ClassMoments,
+    ClippedSum,
+    Count,
+    CrossProducts,
+    Histogram,
+    Moments,
+    Prefix,
+    RangeTree,
+    RangeTrees,
+    SecondMoments,
+)
 
 X = Number("x", min=-2, max=3)
 HALVES = Number("h", min="0.5", max=2, step="0.5")
@@ -30,6 +42,15 @@ EXAMPLES = {
     "prefix": [Prefix(X, 2), Prefix(FAR, 1)],
     "range-tree": [RangeTree(X, 2), RangeTree(EVEN, 4), RangeTree(GRADE, 2)],
     "histogram": [Histogram((X,)), Histogram((GRADE, SICK)), Histogram((SICK, FAR, GRADE))],
+    "class-moments": [ClassMoments((X, EVEN), GRADE), ClassMoments((FAR, SICK)), ClassMoments((X,), SICK)],
+    "class-histograms": [ClassHistograms((X, SICK), GRADE), ClassHistograms((GRADE,), EVEN)],
+    "second-moments": [
+        SecondMoments((X, EVEN), target=FAR),
+        SecondMoments((X, SICK), by=GRADE),
+        SecondMoments((FAR, EVEN), by=SICK, products=False),
+        SecondMoments((HALVES,)),
+    ],
+    "range-trees": [RangeTrees((X, EVEN), 2), RangeTrees((FAR, GRADE), 4)],
     "cross-products": [CrossProducts((X, FAR)), CrossProducts((X, SICK, EVEN)), CrossProducts((X,))],
 }
 ALL = [statistic for examples in EXAMPLES.values() for statistic in examples]
@@ -71,13 +92,16 @@ def test_sensitivities_are_those_of_the_worst_neighbours(statistic):
 
 
 @pytest.mark.parametrize("statistic", ALL, ids=str)
-def test_no_block_moves_by_more_than_its_reach_nor_in_two_cells(statistic):
+def test_no_block_moves_by_more_than_its_reach_nor_in_more_cells_than_it_says(statistic):
+    """Exact: some record reaches what the noise is made for, in L1 and in L2."""
+    worst = np.zeros((len(statistic.blocks), 2))
     for record in domain(statistic):
         change = total_of(statistic, [record])
-        for start, block in zip(statistic.starts, statistic.blocks, strict=True):
+        for i, (start, block) in enumerate(zip(statistic.starts, statistic.blocks, strict=True)):
             moved = change[start : start + block.width]
-            assert np.count_nonzero(moved) <= 1
-            assert np.abs(moved).max() <= block.reach
+            assert np.count_nonzero(moved) <= block.moves
+            worst[i] = np.maximum(worst[i], [np.abs(moved).sum(), np.sqrt((moved**2).sum())])
+    assert worst == pytest.approx(np.array([[r.l1, r.l2] for r in statistic.sensitivity]))
     assert statistic.size == sum(block.width for block in statistic.blocks)
 
 
@@ -97,6 +121,39 @@ def test_a_total_is_the_sum_of_its_records_contributions(statistic, data):
     dense = np.zeros(statistic.size, dtype=np.int64)
     dense[together.cells] = together.values
     assert np.array_equal(total, dense)
+
+
+@pytest.mark.parametrize("statistic", [s for s in ALL if s.columns], ids=str)
+@given(data=st.data())
+def test_a_matrix_of_codes_adds_what_the_rows_add(statistic, data):
+    """The short way of one row, and that of several, to the integers of the expression."""
+    records = data.draw(st.lists(st.sampled_from(domain(statistic)), min_size=1, max_size=6))
+    table = Schema(statistic.columns).table(records)
+    codes = np.column_stack([table.codes[name] for name in statistic.names])
+    for part in (codes, codes[:1]):
+        gone = statistic.of_matrix(part)
+        dense = np.zeros(statistic.size, dtype=np.int64)
+        dense[gone.cells] += gone.values
+        assert gone.values.size == np.unique(gone.named()).size, "a cell named twice would be moved once"
+        assert np.array_equal(dense, total_of(statistic, records[: len(part)]))
+
+
+def test_squares_come_free_with_the_sum():
+    """|2hc| + (h² − c²) and its L2 are both 2h² at most, at every code of grids small and large."""
+    for most in (1, 2, 5, 100, 4096):
+        column = Number("x", min=0, max=most)
+        block = ClassMoments((column,)).blocks[1]
+        h, c = most // 2 + most % 2, np.arange(most + 1) - most // 2
+        moves = np.stack([2 * h * c, h * h - c * c])
+        assert np.abs(moves).sum(axis=0).max() == block.reach == 2 * h * h
+        assert np.sqrt((moves.astype(float) ** 2).sum(axis=0)).max() == pytest.approx(block.l2)
+
+
+def test_the_groups_of_second_moments_share_the_budget_equally():
+    weights = [block.weight for block in SecondMoments((X, EVEN, SICK), target=FAR).blocks]
+    assert sum(weights[:5]) == pytest.approx(sum(weights[5:8])) == pytest.approx(sum(weights[8:]))
+    with pytest.raises(BadColumns, match="named twice"):
+        SecondMoments((X, EVEN), target=X)
 
 
 def test_sums_are_the_sums_that_a_person_would_compute():
@@ -165,3 +222,6 @@ def test_products_by_matrix_are_those_one_by_one(most):
     code = {"a": rng.integers(0, most + 1, 5000), "b": rng.integers(0, 8, 5000)}
     one_by_one = super(CrossProducts, statistic).block_total(code, 5000)
     assert statistic.block_total(code, 5000).tolist() == one_by_one.tolist()
+    moments = SecondMoments(columns[:1], by=columns[1])
+    one_by_one = super(SecondMoments, moments).block_total(code, 5000)
+    assert moments.block_total(code, 5000).tolist() == one_by_one.tolist()

@@ -1,0 +1,69 @@
+"""diffprivlib's side of the accuracy comparison, run by `accuracy.py` in an environment of its own.
+
+    python peer_diffprivlib.py DATA.npz SEEDS EPSILON       a JSON line per result
+
+Neighbours differ in one row that is replaced, the number of rows is public, and bounds and norms are those
+of the box [−1, 1].  After deletions a user who retrains publishes twice: each release gets half of the ε.
+"""
+
+import json
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+from diffprivlib import models, tools
+from tasks import COMPONENTS, DECILES, TASKS, captured, explained, labelled, misranked, off, split
+
+
+def score(model: str, data: Any, rows: Any, test: Any, epsilon: float, seed: int) -> float:
+    """One release of these rows, and how good it is."""
+    X, y = data
+    d = X.shape[1]
+    box: dict[str, Any] = {"bounds": (-1, 1)}
+    rest: dict[str, Any] = {"epsilon": epsilon, "random_state": seed}
+    match model:
+        case "GaussianNB" | "CategoricalNB":
+            fitted = models.GaussianNB(**box, **rest).fit(X[rows], y[rows])
+            return labelled(fitted.predict(X[test]), y[test])
+        case "LogisticRegression":
+            fitted = models.LogisticRegression(data_norm=np.sqrt(d), max_iter=1000, **rest)
+            return labelled(fitted.fit(X[rows], y[rows]).predict(X[test]), y[test])
+        case "LinearRegression":
+            bounds = {"bounds_X": (-1, 1), "bounds_y": (-1, 1)}
+            fitted = models.LinearRegression(**bounds, **rest).fit(X[rows], y[rows])
+            return explained(fitted.predict(X[test]), y[test])
+        case "PCA":
+            fitted = models.PCA(COMPONENTS, data_norm=np.sqrt(d), **box, **rest).fit(X[rows].copy())
+            return captured(fitted.components_, X[rows])
+        case "StandardScaler":
+            fitted = models.StandardScaler(**box, **rest).fit(X[rows])
+            return off(fitted.mean_, fitted.scale_, X[rows])
+        case "QuantileTransformer":
+            rng = np.random.RandomState(seed)
+            each = [
+                tools.quantile(X[rows, i], DECILES, epsilon=epsilon / d, bounds=(-1, 1), random_state=rng)
+                for i in range(d)
+            ]
+            return misranked(np.column_stack(each), X[rows])
+    raise ValueError(model)
+
+
+def main(path: str, seeds: int, epsilon: float) -> None:
+    warnings.simplefilter("ignore")
+    with np.load(path) as arrays:
+        data = {name: (arrays[name + " X"], arrays[name + " y"]) for name in {k[:-2] for k in arrays.files}}
+    for model, names in TASKS.items():
+        for name in names:
+            shown = "adult one-hot" if model == "CategoricalNB" else name
+            for seed in range(seeds):
+                train, gone, test = split(len(data[shown][0]), seed)
+                before = score(model, data[shown], train, test, epsilon, seed)
+                left = train[len(gone) :]
+                after = score(model, data[shown], left, test, epsilon / 2, seed + 1000)
+                result = {"model": model, "data": name, "seed": seed, "before": before, "after": after}
+                print(json.dumps(result), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))

@@ -5,9 +5,11 @@ forget    rows → codes → the mechanism's forget, from the release and these 
 answer    every fitted attribute, computed when somebody asks and kept until the next deletion
 """
 
+import functools
 import sys
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,13 @@ from sklearn.utils.validation import check_random_state, validate_data
 from undeleted.arrays import FloatArray, IntArray
 from undeleted.coins import Coins, Law, secure, seeded
 from undeleted.engines.arrays import Arrays
-from undeleted.errors import BadBudget, ForgottenTooMany, SeededNoiseWarning, TuningWarning
+from undeleted.errors import (
+    BadBudget,
+    ForgottenTooMany,
+    PrivacyLeakWarning,
+    SeededNoiseWarning,
+    TuningWarning,
+)
 from undeleted.intervals import check_confidence
 from undeleted.mechanisms._linear import Linear
 from undeleted.mechanisms._units import spread_of
@@ -28,6 +36,32 @@ from undeleted.schema import Schema, Table
 STEPS = 4096  # of the grid on which a number lies between its bounds
 _DRAWS = 400  # for intervals: the noise is drawn again around the release
 _BEYOND = 7.0  # standard deviations of the count's noise: exceeded once in 40,000 releases by Laplace noise
+
+
+def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """A fit that fails leaves the model as it was, with what it has published."""
+
+    @functools.wraps(fit)
+    def fitted(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(self.__dict__)
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    return fitted
+
+
+def checked(model: Any, *args: Any, **kwargs: Any) -> Any:
+    """scikit-learn's validation, without a record's value in the message."""
+    try:
+        return validate_data(model, *args, **kwargs)
+    except ValueError as error:
+        if "could not convert" in str(error):
+            raise ValueError("could not convert some of the values to numbers") from None
+        raise
 
 
 def told(name: str, doc: str) -> Any:
@@ -56,6 +90,9 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
         table = Table(
             schema, len(codes), by_name, dict.fromkeys(by_name, np.ones(len(codes), dtype=bool)), {}
         )
+        if mechanism.events is None:
+            told = f"{type(self).__name__}: this budget makes no promise of differential privacy."
+            warnings.warn(f"{told} Give an ε.", PrivacyLeakWarning, stacklevel=4)
         self._mechanism = mechanism
         self.release_ = mechanism.release(Arrays(table), self._coins())
         self.budget_ = mechanism.noise
@@ -114,13 +151,16 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
             found[name] = np.minimum(2 * centre - high, low), np.maximum(2 * centre - low, high)
         return found
 
-    _numbers: tuple[str, ...] = ()
+    _numbers: tuple[str, ...] = ()  # the fitted attributes that intervals speak of
+    _solved_with: tuple[str, ...] = ()  # parameters that may change after fitting: they spend nothing
 
     def _told(self) -> dict[str, Any]:
         if "release_" not in self.__dict__:
             raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
-        if not self._kept:
+        now = tuple(getattr(self, name) for name in self._solved_with)
+        if not self._kept or any(a is not b for a, b in zip(self._kept["for"], now, strict=True)):
             self._kept.update(self._answers(self.release_.value.astype(float)))
+            self._kept["for"] = now
         return self._kept
 
     def _matrix(self, X: Any) -> FloatArray:
@@ -128,7 +168,7 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
         plain = type(X) is np.ndarray and X.dtype == np.float64 and "feature_names_in_" not in self.__dict__
         if plain and X.ndim == 2 and X.shape[1] == self.n_features_in_ and X.shape[0]:
             return X  # type: ignore[no-any-return]
-        return np.asarray(validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False))
+        return np.asarray(checked(self, X, reset=False, dtype=np.float64, ensure_all_finite=False))
 
     def _budget(self) -> Any:
         """The budget as a value: a number is a pure ε."""

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from undeleted.arrays import FloatArray, IntArray
-from undeleted.estimators._base import Forgetting
+from undeleted.estimators._base import Forgetting, checked
 from undeleted.estimators._grid import Grid, Labels, bounds_for, declared
 
 
@@ -18,7 +18,7 @@ class OfRows(Forgetting):
     _grid: Grid
 
     def _fitted_rows(self, X: Any) -> IntArray:
-        X = validate_data(self, X, dtype=np.float64)
+        X = checked(self, X, dtype=np.float64)
         low, high = bounds_for(self.bounds, X, type(self).__name__)
         self._grid = Grid.between(low, high, self.steps, "x")
         return self._grid.codes(X)
@@ -33,13 +33,14 @@ class OfClasses(ClassifierMixin, OfRows):  # type: ignore[misc]
     _labels: Labels
 
     def _fitted_classes(self, X: Any, y: Any) -> IntArray:
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = checked(self, X, y, dtype=np.float64)
         low, high = bounds_for(self.bounds, X, type(self).__name__)
         self._grid = Grid.between(low, high, self.steps, "x")
         return np.column_stack([self._grid.codes(X), self._label(y)])
 
     def _label(self, y: Any) -> IntArray:
-        check_classification_targets(y)
+        if isinstance(self.classes, str):  # labels read off the data may be no labels at all
+            check_classification_targets(y)
         self._labels = declared(self.classes, y, type(self).__name__, "classes", "classes=[0, 1]")
         self.classes_ = self._labels.values
         return self._labels.codes(y, "label")
@@ -84,7 +85,7 @@ class OfTarget(RegressorMixin, OfRows):  # type: ignore[misc]
     _both: Grid
 
     def _fitted_target(self, X: Any, y: Any) -> IntArray:
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        X, y = checked(self, X, y, dtype=np.float64, y_numeric=True)
         low, high = bounds_for(self.bounds, X, type(self).__name__)
         y = np.asarray(y, dtype=np.float64)[:, None]
         least, most = bounds_for(self.bounds_y, y, type(self).__name__, "bounds_y")
@@ -98,7 +99,10 @@ class OfTarget(RegressorMixin, OfRows):  # type: ignore[misc]
         if y is None:
             raise ValueError(f"{type(self).__name__}.forget requires y: the targets of the rows that leave.")
         if not (type(y) is np.ndarray and y.dtype == np.float64 and y.ndim == 1):
-            y = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
+            try:
+                y = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
+            except ValueError:
+                raise ValueError("y must be one number a row") from None
         if len(y) != len(X):
             check_consistent_length(X, y)
         return self._both.codes(np.concatenate([X, y[:, None]], axis=1))
@@ -106,5 +110,5 @@ class OfTarget(RegressorMixin, OfRows):  # type: ignore[misc]
     def predict(self, X: Any) -> FloatArray:
         """The linear answer; it is not moved to `bounds_y`."""
         told = self._told()
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = checked(self, X, reset=False, dtype=np.float64)
         return np.asarray(X @ told["coef_"] + told["intercept_"])

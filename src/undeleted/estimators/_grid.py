@@ -17,6 +17,8 @@ from undeleted.arrays import FloatArray, IntArray
 from undeleted.errors import BadBounds, MissingBounds, PrivacyLeakWarning, UndeclaredValue
 from undeleted.schema import Category, Number
 
+MOST_STEPS = 2**16  # sums over two thousand million rows still fit 64 bits
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -26,6 +28,13 @@ class Grid:
 
     @classmethod
     def between(cls, low: FloatArray, high: FloatArray, steps: int, name: str) -> "Grid":
+        if not isinstance(steps, int | np.integer) or isinstance(steps, bool) or not 1 <= steps <= MOST_STEPS:
+            raise BadBounds("steps", f"{steps!r} steps make no grid.", f"Choose from 1 to {MOST_STEPS}.")
+        with np.errstate(over="ignore"):
+            widths = (high - low) / steps
+        if not (np.isfinite(widths).all() and (low + widths > low).all() and (high - widths < high).all()):
+            problem = f"floating point cannot tell {steps} steps between them apart."
+            raise BadBounds(name, problem, "Choose bounds that are nearer to 0 or further apart.")
         ends = [(_exact(a), _exact(b)) for a, b in zip(low, high, strict=True)]
         rules: dict[str, Any] = {"out_of_range": "clamp", "off_grid": "round"}
         return cls(
@@ -36,21 +45,22 @@ class Grid:
         )
 
     @cached_property
-    def _plan(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        ends = [[float(c.min), float(c.max), float(c.step)] for c in self.columns]
-        low, high, step = np.array(ends).T.copy()
-        return low, high, step
+    def _plan(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        ends = [[float(c.min), float(c.max), float(c.step), c.cells - 1] for c in self.columns]
+        low, high, step, last = np.array(ends).T.copy()
+        return low, high, step, last
 
     def codes(self, values: FloatArray, name: str = "X") -> IntArray:
-        """Every column as its own `encode` would do it."""
-        low, high, step = self._plan
+        """Every column as its own `encode` would do it; never beyond the grid, whatever the rounding."""
+        low, high, step, last = self._plan
         if not np.isfinite(values).all():
             assert_all_finite(values, input_name=name)
         steps = np.minimum(np.maximum(values, low), high)
         steps -= low
         steps /= step
         steps += 0.5
-        return np.floor(steps, out=steps).astype(np.int64)
+        np.floor(steps, out=steps)
+        return np.minimum(np.maximum(steps, 0.0), last).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +147,7 @@ def _exact(value: float) -> Fraction:
 
 def _comparable(given: Any, values: Any) -> bool:
     numbers = "iufb"
-    return (
-        given.dtype.kind in numbers
-        and values.dtype.kind in numbers
-        and np.array_equal(given, given.astype(values.dtype))
-    )
+    if given.dtype.kind not in numbers or values.dtype.kind not in numbers:
+        return False
+    with np.errstate(invalid="ignore"):
+        return np.array_equal(given, given.astype(values.dtype).astype(given.dtype))

@@ -8,11 +8,10 @@ predicted    by class shares and smoothed shares of the categories
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from undeleted.arrays import FloatArray, IntArray
 from undeleted.errors import BadBounds, MissingBounds
-from undeleted.estimators._base import told
+from undeleted.estimators._base import checked, told, whole
 from undeleted.estimators._faces import OfClasses
 from undeleted.estimators._grid import Labels, declared
 from undeleted.mechanisms.noisy_class_histograms import NoisyClassHistograms
@@ -71,10 +70,12 @@ class CategoricalNB(OfClasses):
     class_log_prior_ = told("class_log_prior_", "Logarithms of the class shares.")
     feature_log_prob_ = told("feature_log_prob_", "For every feature log P(category | class).")
     _numbers = ("class_count_", "class_log_prior_")
+    _solved_with = ("alpha",)
 
+    @whole
     def fit(self, X: Any, y: Any) -> "CategoricalNB":
         """Publish, once."""
-        X, y = validate_data(self, X, y, dtype=None)
+        X, y = checked(self, _as_they_are(X), y, dtype=None)
         labels = self._label(y)
         self._features = self._declared(X)
         self.categories_ = [feature.values for feature in self._features]
@@ -107,7 +108,7 @@ class CategoricalNB(OfClasses):
         return np.column_stack([f.codes(X[:, i], "category") for i, f in enumerate(self._features)])
 
     def _codes(self, X: Any, y: Any) -> IntArray:
-        X = validate_data(self, X, reset=False, dtype=None)
+        X = checked(self, _as_they_are(X), reset=False, dtype=None)
         return np.column_stack([self._category_codes(X), self._label_codes(y, len(X))])
 
     def _answers(self, values: FloatArray) -> dict[str, Any]:
@@ -119,7 +120,7 @@ class CategoricalNB(OfClasses):
         }
 
     def _log_joint(self, X: Any) -> FloatArray:
-        X = validate_data(self, X, reset=False, dtype=None)
+        X = checked(self, _as_they_are(X), reset=False, dtype=None)
         told = self._told()
         codes = self._category_codes(X)
         joint = np.repeat(told["class_log_prior_"][None], len(X), axis=0)
@@ -134,3 +135,8 @@ class CategoricalNB(OfClasses):
         """At most that of the first feature's cells together."""
         cells = self._mechanism.statistic.blocks[0].width
         return super()._noise_of_count() * float(np.sqrt(cells))
+
+
+def _as_they_are(X: Any) -> Any:
+    """Lists of texts and numbers, without the numbers becoming texts."""
+    return np.array(X, dtype=object) if isinstance(X, list | tuple) else X

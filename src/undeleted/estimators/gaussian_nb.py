@@ -8,10 +8,9 @@ predicted    by Gaussians whose variances carry the noise of their means
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from undeleted.arrays import FloatArray
-from undeleted.estimators._base import STEPS, told
+from undeleted.estimators._base import STEPS, checked, told, whole
 from undeleted.estimators._faces import OfClasses
 from undeleted.mechanisms.noisy_class_moments import NoisyClassMoments
 
@@ -73,7 +72,9 @@ class GaussianNB(OfClasses):
     class_count_ = told("class_count_", "About how many rows of each class are left, 1 at least.")
     class_prior_ = told("class_prior_", "Class shares.")
     _numbers = ("theta_", "var_", "class_prior_")
+    _solved_with = ("priors",)
 
+    @whole
     def fit(self, X: Any, y: Any) -> "GaussianNB":
         """Publish, once."""
         codes = self._fitted_classes(X, y)
@@ -100,7 +101,7 @@ class GaussianNB(OfClasses):
         }
 
     def _log_joint(self, X: Any) -> FloatArray:
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = checked(self, X, reset=False, dtype=np.float64)
         told = self._told()
         spread = told["var_"] + told["blur"]
         joint = np.empty((len(X), len(self.classes_)))

@@ -8,7 +8,7 @@ predicted    by the solution of the normal equations, in which the known noise i
 from typing import Any
 
 from undeleted.arrays import FloatArray
-from undeleted.estimators._base import STEPS, told
+from undeleted.estimators._base import STEPS, told, whole
 from undeleted.estimators._faces import OfTarget
 from undeleted.mechanisms.noisy_second_moments import NoisySecondMoments
 
@@ -68,7 +68,9 @@ class LinearRegression(OfTarget):
     coef_ = told("coef_", "Slopes.")
     intercept_ = told("intercept_", "Where the line meets 0.")
     _numbers = ("coef_", "intercept_")
+    _solved_with: tuple[str, ...] = ("fit_intercept",)
 
+    @whole
     def fit(self, X: Any, y: Any) -> "LinearRegression":
         """Publish, once."""
         codes = self._fitted_target(X, y)

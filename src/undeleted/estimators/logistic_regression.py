@@ -13,11 +13,10 @@ a logistic regression that reads the rows again and again fits better.
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from undeleted.arrays import FloatArray
 from undeleted.errors import BadQuestion
-from undeleted.estimators._base import STEPS, told
+from undeleted.estimators._base import STEPS, checked, told, whole
 from undeleted.estimators._faces import OfClasses
 from undeleted.mechanisms.noisy_second_moments import NoisySecondMoments
 from undeleted.privacy import Budget, Zcdp
@@ -86,7 +85,9 @@ class LogisticRegression(OfClasses):
     coef_ = told("coef_", "Slopes: a row a class, or a single one for the second of two classes.")
     intercept_ = told("intercept_", "Intercepts, likewise.")
     _numbers = ("coef_", "intercept_")
+    _solved_with = ("penalty",)
 
+    @whole
     def fit(self, X: Any, y: Any) -> "LogisticRegression":
         """Publish, once."""
         codes = self._fitted_classes(X, y)
@@ -132,7 +133,7 @@ class LogisticRegression(OfClasses):
     def decision_function(self, X: Any) -> FloatArray:
         """wx + b: a number a row for two classes, otherwise a column a class."""
         told = self._told()
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = checked(self, X, reset=False, dtype=np.float64)
         scores = X @ told["coef_"].T + told["intercept_"]
         return np.asarray(scores[:, 0] if scores.shape[1] == 1 else scores)
 

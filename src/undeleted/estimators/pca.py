@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import validate_data
 
 from undeleted.arrays import FloatArray
-from undeleted.estimators._base import STEPS, told
+from undeleted.estimators._base import STEPS, checked, told, whole
 from undeleted.estimators._faces import OfRows
 from undeleted.mechanisms.noisy_second_moments import NoisySecondMoments
 
@@ -71,6 +70,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfRows):  # type: i
     explained_variance_ratio_ = told("explained_variance_ratio_", "The same as a share of all.")
     _numbers = ("mean_", "explained_variance_", "explained_variance_ratio_")
 
+    @whole
     def fit(self, X: Any, y: Any = None) -> "PCA":
         """Publish, once."""
         codes = self._fitted_rows(X)
@@ -106,7 +106,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfRows):  # type: i
     def transform(self, X: Any) -> FloatArray:
         """Coordinates along the components."""
         told = self._told()
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = checked(self, X, reset=False, dtype=np.float64)
         found = (X - told["mean_"]) @ told["components_"].T
         return np.asarray(found / self._scale(told) if self.whiten else found)
 

@@ -10,10 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtr, ndtri
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import validate_data
 
 from undeleted.arrays import FloatArray
-from undeleted.estimators._base import STEPS, told
+from undeleted.estimators._base import STEPS, checked, told, whole
 from undeleted.estimators._faces import OfRows
 from undeleted.mechanisms._linear import Cells
 from undeleted.mechanisms.noisy_quantiles import NoisyQuantiles
@@ -72,6 +71,7 @@ class QuantileTransformer(OneToOneFeatureMixin, TransformerMixin, OfRows):  # ty
     quantiles_ = told("quantiles_", "A row a quantile, a column a feature.")
     _numbers = ("quantiles_",)
 
+    @whole
     def fit(self, X: Any, y: Any = None) -> "QuantileTransformer":
         """Publish, once."""
         if self.output_distribution not in ("uniform", "normal"):
@@ -90,7 +90,7 @@ class QuantileTransformer(OneToOneFeatureMixin, TransformerMixin, OfRows):  # ty
     def transform(self, X: Any) -> FloatArray:
         """Every value by the share of rows at or below it."""
         quantiles = self._told()["quantiles_"]
-        X = validate_data(self, X, reset=False, dtype=np.float64, copy=True)
+        X = checked(self, X, reset=False, dtype=np.float64, copy=True)
         for i in range(X.shape[1]):
             X[:, i] = _between(X[:, i], quantiles[:, i], self.references_)
         return np.asarray(ndtri(np.clip(X, _EDGE, 1 - _EDGE)) if self.output_distribution == "normal" else X)

@@ -6,7 +6,7 @@ that it may be changed on a fitted model, and nothing is spent.
 
 from typing import Any
 
-from undeleted.estimators._base import STEPS
+from undeleted.estimators._base import STEPS, whole
 from undeleted.estimators.linear_regression import LinearRegression
 
 
@@ -48,10 +48,13 @@ class Ridge(LinearRegression):
         self.rows_per_person = rows_per_person
         self.random_state = random_state
 
+    _solved_with = ("fit_intercept", "alpha")
+
     @property
     def _penalty(self) -> float:  # type: ignore[override]
         return float(self.alpha)
 
+    @whole
     def fit(self, X: Any, y: Any) -> "Ridge":
         """Publish, once."""
         if not self.alpha >= 0:

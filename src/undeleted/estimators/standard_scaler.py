@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import validate_data
 
 from undeleted.arrays import FloatArray
-from undeleted.estimators._base import STEPS, told
+from undeleted.estimators._base import STEPS, checked, told, whole
 from undeleted.estimators._faces import OfRows
 from undeleted.mechanisms.noisy_class_moments import NoisyClassMoments
 
@@ -68,6 +67,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, OfRows):  # type: i
     scale_ = told("scale_", "Standard deviations; 1 for a feature that does not vary on the grid.")
     _numbers = ("mean_", "var_", "scale_")
 
+    @whole
     def fit(self, X: Any, y: Any = None) -> "StandardScaler":
         """Publish, once."""
         codes = self._fitted_rows(X)
@@ -87,7 +87,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, OfRows):  # type: i
     def transform(self, X: Any) -> FloatArray:
         """Rows with means and scales taken off."""
         told = self._told()
-        X = validate_data(self, X, reset=False, dtype=np.float64, copy=True)
+        X = checked(self, X, reset=False, dtype=np.float64, copy=True)
         if self.with_mean:
             X -= told["mean_"]
         if self.with_std:

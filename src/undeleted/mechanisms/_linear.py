@@ -24,6 +24,7 @@ from undeleted.schema import Table
 from undeleted.statistics import Contribution, Statistic
 
 Noise: TypeAlias = Privacy | Law | tuple[Law, ...]
+_LAWS = DiscreteLaplace | DiscreteGaussian | FiniteLaw | NoNoise
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +66,13 @@ class Linear(ABC):
     def laws(self) -> tuple[Law, ...]:
         """The noise of every block."""
         if isinstance(self.noise, tuple):
-            if len(self.noise) != len(self.statistic.blocks):
+            laws = all(isinstance(law, _LAWS) for law in self.noise)
+            if len(self.noise) != len(self.statistic.blocks) or not laws:
                 raise BadBudget("noise", self.noise, f"a law for each of {len(self.statistic.blocks)} blocks")
             return self.noise
         if isinstance(self.noise, Budget | Zcdp):
             return calibrate([self.statistic.sensitivity], self.noise, rows=self.rows_per_person)[0]
-        if not isinstance(self.noise, DiscreteLaplace | DiscreteGaussian | FiniteLaw | NoNoise):
+        if not isinstance(self.noise, _LAWS):
             raise BadBudget("noise", self.noise, "a Budget, a Zcdp or a noise law")
         return (self.noise,) * len(self.statistic.blocks)
 

@@ -9,6 +9,7 @@ The spread s of a product's noise is known, so nothing has to be guessed when it
     off-diagonal entries    shrunk towards 0 by the share of their squares that noise explains
     the diagonal            raised by s√d, half of what the noise may take off an eigenvalue
     covariances with y      shrunk likewise; all of them 0 when noise explains them
+    means                   shrunk likewise, towards the middle of the bounds, where an intercept is made of them
 
 With little noise nothing is changed, and the answers are those of the exact moments.
 """
@@ -47,6 +48,7 @@ class _Plan:
     of_target: float  # the noise of the target's sum, squared
     sums_together: float  # and of the features' sums, and of their products with the target, added up
     target_together: float
+    means_together: float  # of all sums
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,8 @@ class NoisySecondMoments(Linear):
         slopes = _solve(inner, with_target * kept) * plan.to_slopes
         if not intercept:
             return slopes, 0.0
-        mean = units.centre + units.half * mean
+        known = _signal(plan.means_together / (n * n), float(mean @ mean))
+        mean = units.centre + units.half * (mean * known)
         return slopes, float(mean[d]) - float(slopes @ mean[:d])
 
     def discriminants(self, release: Cells, penalty: float = 0.0) -> tuple[FloatArray, FloatArray]:
@@ -205,6 +208,7 @@ class NoisySecondMoments(Linear):
             of_products=float(of_pairs[with_target:].max(initial=0.0)),
             of_target=float(of_sums[-1] ** 2),
             sums_together=float((of_sums[:d] ** 2).sum()),
+            means_together=float((of_sums**2).sum()),
             target_together=float((of_pairs[:with_target] ** 2).sum()),
         )
 

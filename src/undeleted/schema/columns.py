@@ -73,6 +73,9 @@ class Number:
                 f"step = {self.step} does not divide max − min = {self.max - self.min}.",
                 "Choose a positive step that divides the range into whole cells.",
             )
+        if float(self.step) == 0 or math.isinf(float(self.max) - float(self.min)):
+            problem = "floating point cannot tell its grid points apart."
+            raise BadBounds(self.name, problem, "Choose bounds nearer to 0, or a wider step.")
         if self.cells > 2**64:
             raise BadBounds(
                 self.name, f"the grid has {self.cells} points.", "Choose a step with at most 2⁶⁴ points."

@@ -21,7 +21,13 @@ from undeleted.audit.targets._view import View
 from undeleted.errors import BadQuestion
 
 ADAPTERS = "undeleted.audit.targets.adapters"
-FIRST = ("native", "update-revert", "delete-rows", "retrained")  # an object that could be two is the first
+FIRST = (
+    "native",
+    "update-revert",
+    "forget-values",
+    "delete-rows",
+    "retrained",
+)  # an object that could be two is the first
 
 
 class Loaded:

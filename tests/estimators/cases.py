@@ -1,0 +1,48 @@
+"""Every estimator with public bounds, and rows for it: a newcomer needs a line here."""
+
+import numpy as np
+
+from undeleted import registry
+
+NAMES = registry.names("undeleted.estimators")
+BOUNDS = {"bounds": (0.0, 10.0)}
+CLASSES = {"classes": ["a", "b", "c"]}
+COLOURS = [["blue", "green", "red"], [0, 1, 2, 3]]
+SETTINGS = {
+    "gaussian-nb": BOUNDS | CLASSES,
+    "categorical-nb": {"categories": COLOURS} | CLASSES,
+    "linear-regression": BOUNDS | {"bounds_y": (-5.0, 5.0)},
+    "ridge": BOUNDS | {"bounds_y": (-5.0, 5.0), "alpha": 2.0},
+    "logistic-regression": BOUNDS | CLASSES,
+    "pca": BOUNDS | {"n_components": 2},
+    "standard-scaler": BOUNDS,
+    "quantile-transformer": BOUNDS | {"n_quantiles": 11},
+}
+WITHOUT_Y = ("pca", "standard-scaler", "quantile-transformer")
+LINEAR = ("linear-regression", "ridge")
+
+
+def make(name, **settings):
+    """One of the estimators, by name."""
+    return registry.find("undeleted.estimators", name)(**SETTINGS[name] | settings)
+
+
+def rows(name, n, seed=0):
+    """Rows, and what they are learned with (None for those that learn alone); class c never occurs."""
+    rng = np.random.default_rng([seed, n])
+    label = rng.integers(0, 2, n)
+    y = np.array(["a", "b"])[label]
+    if name == "categorical-nb":
+        colours = np.where(rng.random(n) < 0.8, np.where(label, "red", "blue"), "green").astype(object)
+        return np.column_stack([colours, rng.integers(0, 3, n).astype(object)]), y
+    X = np.clip(rng.normal(4.0, 1.5, (n, 3)) + label[:, None] * [3.0, 1.0, 0.0], -1, 11)
+    X[:, 2] += 0.5 * X[:, 0] - 2
+    if name in WITHOUT_Y:
+        return X, None
+    return X, X @ [0.8, -0.5, 0.2] - 2 + rng.normal(0, 0.2, n) if name in LINEAR else y
+
+
+def taken(data, chosen):
+    """Some of the rows, as arguments for fit or forget."""
+    X, y = data
+    return (X[chosen],) if y is None else (X[chosen], y[chosen])

@@ -26,6 +26,16 @@ READERS = {
     ".jsonl": "read_json(?)",
     ".ndjson": "read_json(?)",
 }
+_WORDS = {
+    "true": True,
+    "t": True,
+    "yes": True,
+    "1": True,
+    "false": False,
+    "f": False,
+    "no": False,
+    "0": False,
+}
 SQLITE = (".db", ".sqlite", ".sqlite3")
 
 
@@ -100,6 +110,8 @@ def _values(array: Any, schema: Schema, name: str) -> Any:
             return array.to_numpy(zero_copy_only=False)
         case Number() if pa.types.is_floating(array.type):
             return array.to_numpy(zero_copy_only=False)
+        case Boolean() if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+            return [_WORDS.get(word.strip().lower(), word) if word else None for word in array.to_pylist()]
         case Boolean() | Number() | Text() | Category():
             return array.to_pylist()
     return array.to_pylist()

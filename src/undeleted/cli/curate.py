@@ -88,11 +88,18 @@ def show(
     regression: Annotated[
         str | None, typer.Option(help="Of products: the target; all others are features.")
     ] = None,
+    predict: Annotated[
+        Path | None,
+        typer.Option(help="Of a model: predict every row of a CSV, Parquet, JSON or SQLite file."),
+    ] = None,
     confidence: Annotated[float, typer.Option(help="Of the interval.")] = 0.95,
     store: Store = None,
     json: AsJson = False,
 ) -> None:
-    """Show publications as they stand, each number with its interval."""
+    """Show publications as they stand, each number with its interval; or predict from a model.
+
+    Example: undeleted show model --predict rows.csv
+    """
     from undeleted.curator import Curator
 
     asked = {
@@ -102,10 +109,17 @@ def show(
         "correlation": correlation,
         "regression": regression,
     }
-    if name is None and any(value is not None and value != [] for value in asked.values()):
+    others = [option for option, value in asked.items() if value is not None and value != []]
+    if name is None and (others or predict is not None):
         raise BadQuestion(
             "a question is for one publication.", "Name it: undeleted show NAME --quantile 0.9."
         )
+    if predict is not None:
+        if others:
+            raise BadQuestion(f"--predict and --{others[0]} are two questions.", "Ask one at a time.")
+        with Curator.open(store_at(store)) as curator:
+            _predict(name or "", curator.show(name or ""), predict, json)
+        return
     with Curator.open(store_at(store)) as curator:
         names = [name] if name is not None else list(curator.publications)
         answers = [a for n in names for a in _answers(n, curator.show(n), asked if name else {}, confidence)]
@@ -115,6 +129,24 @@ def show(
     width = max((len(_label(a)) for a in answers), default=0) + 2
     for answer in answers:
         print(f"{_label(answer):<{width}}{_interval(answer)}")
+
+
+def _predict(name: str, publication: Any, source: Path, json: bool) -> None:
+    """A line a row, from the release as it stands."""
+    from undeleted.cli.models import predictions
+
+    found = predictions(publication, str(source))
+    if json:
+        print_json({"name": name, "version": publication.version, "predictions": found})
+        return
+    for row in found:
+        value = row["prediction"]
+        parts = value if isinstance(value, list) else [value]
+        shown = "  ".join(
+            f"{v:,.6g}" if isinstance(v, float) else "-" if v is None else str(v) for v in parts
+        )
+        chance = f"   ({row['probability']:.0%})" if "probability" in row else ""
+        print(f"{row['row']:>6}  {shown}{chance}")
 
 
 def delete(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from undeleted.cli.models import MODELS, parameters
 from undeleted.errors import BadQuestion
 from undeleted.mechanisms._ranges import Ranges
 from undeleted.mechanisms.bulletin_board import BulletinBoard
@@ -37,6 +38,8 @@ def answers(publication: Any, asked: dict[str, Any], confidence: float) -> Itera
         yield from _histogram(mechanism, release, questions, confidence)
     elif isinstance(mechanism, NoisyProducts):
         yield from _products(mechanism, release, questions, confidence)
+    elif isinstance(mechanism, MODELS):
+        yield from parameters(mechanism, release, confidence)
     elif isinstance(mechanism, BulletinBoard):
         yield from (("", post) for post in release)
     else:

@@ -27,8 +27,8 @@ from undeleted.errors import (
     SeededNoiseWarning,
     TuningWarning,
 )
-from undeleted.intervals import check_confidence
 from undeleted.mechanisms._linear import Linear
+from undeleted.mechanisms._redrawn import redrawn
 from undeleted.mechanisms._units import spread_of
 from undeleted.privacy import Budget, Zcdp
 from undeleted.schema import Schema, Table
@@ -136,20 +136,17 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
 
         The noise is drawn again around what was published; rows that were never fitted are not spoken of.
         """
-        check_confidence(confidence)
-        answer = self._told()
+        answer = {name: np.asarray(self._told()[name]) for name in self._numbers}
+
+        def flat(values: FloatArray) -> FloatArray:
+            found = self._answers(values)
+            return np.concatenate([np.ravel(found[name]) for name in self._numbers])
+
         values = self.release_.value.astype(float)
-        widths = [block.width for block in self._mechanism.statistic.blocks]
-        spreads = np.repeat([spread_of(law) for law in self._mechanism.laws], widths)
-        generator = np.random.default_rng(0)  # post-processing: never the coins that made the noise
-        moved = [self._answers(values + generator.normal(0.0, spreads)) for _ in range(_DRAWS)]
-        tail = (1 - confidence) / 2
-        found = {}
-        for name in self._numbers:
-            low, high = np.quantile(np.array([m[name] for m in moved]), [tail, 1 - tail], axis=0)
-            centre = np.asarray(answer[name])
-            found[name] = np.minimum(2 * centre - high, low), np.maximum(2 * centre - low, high)
-        return found
+        _, low, high, _ = redrawn(self._mechanism, values, flat, confidence, _DRAWS)
+        cuts = np.cumsum([part.size for part in answer.values()])[:-1]
+        ends = zip(answer.items(), np.split(low, cuts), np.split(high, cuts), strict=True)
+        return {name: (a.reshape(part.shape), b.reshape(part.shape)) for (name, part), a, b in ends}
 
     _numbers: tuple[str, ...] = ()  # the fitted attributes that intervals speak of
     _solved_with: tuple[str, ...] = ()  # parameters that may change after fitting: they spend nothing

@@ -16,8 +16,9 @@ import numpy as np
 
 from undeleted.arrays import FloatArray
 from undeleted.errors import BadQuestion
-from undeleted.intervals import Estimate, check_confidence, standard_deviation
+from undeleted.intervals import Estimate
 from undeleted.mechanisms._linear import Cells, Linear, Noise
+from undeleted.mechanisms._redrawn import estimates
 from undeleted.schema import Category, GridColumn
 from undeleted.statistics._centred import as_columns, require_numbers
 from undeleted.statistics.cross_products import CrossProducts
@@ -68,7 +69,9 @@ class NoisyProducts(Linear):
             spread = math.sqrt(covariance[i, i] * covariance[j, j])
             return max(-1.0, min(1.0, float(covariance[i, j]) / spread)) if spread > 0 else 0.0
 
-        found = self._around(release, lambda values: np.array([of(values)]), confidence)[0]
+        found = estimates(
+            self, release.value.astype(float), lambda values: np.array([of(values)]), confidence, _DRAWS
+        )[0]
         return Estimate(
             found.value, max(-1.0, found.low), min(1.0, found.high), confidence, found.standard_error
         )
@@ -87,30 +90,8 @@ class NoisyProducts(Linear):
             slopes = np.linalg.lstsq(inner, covariance[rest, t], rcond=None)[0]
             return np.concatenate([[mean[t] - slopes @ mean[rest]], slopes])
 
-        found = self._around(release, of, confidence)
+        found = estimates(self, release.value.astype(float), of, confidence, _DRAWS)
         return dict(zip(["intercept", *features], found, strict=True))
-
-    def _around(self, release: Cells, of: object, confidence: float) -> list[Estimate]:
-        """An answer, and how it moves when noise of the same laws is added once more."""
-        check_confidence(confidence)
-        assert callable(of)
-        values = release.value.astype(float)
-        answer = of(values)
-        spreads = np.array([standard_deviation(law) for law in self.laws])
-        generator = np.random.default_rng(0)  # post-processing: never the coins that made the noise
-        moved = np.array([of(values + generator.normal(0.0, spreads)) for _ in range(_DRAWS)])
-        tail = (1 - confidence) / 2
-        low, high = np.quantile(moved, [tail, 1 - tail], axis=0)
-        return [
-            Estimate(
-                float(a),
-                min(float(2 * a - h), float(lo)),
-                max(float(2 * a - lo), float(h)),
-                confidence,
-                float(s),
-            )
-            for a, lo, h, s in zip(answer, low, high, moved.std(axis=0), strict=True)
-        ]
 
     def _moments(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Means and covariances in the columns' units; variances at least that of a tenth of a step."""

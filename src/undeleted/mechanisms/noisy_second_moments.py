@@ -9,7 +9,7 @@ The spread s of a product's noise is known, so nothing has to be guessed when it
     off-diagonal entries    shrunk towards 0 by the share of their squares that noise explains
     the diagonal            raised by s√d, half of what the noise may take off an eigenvalue
     covariances with y      shrunk likewise; all of them 0 when noise explains them
-    means                   shrunk likewise, towards the middle of the bounds, where an intercept is made of them
+    means                   shrunk likewise, towards the middle of the bounds, for the intercept
 
 With little noise nothing is changed, and the answers are those of the exact moments.
 """

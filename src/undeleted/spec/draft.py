@@ -55,7 +55,8 @@ def draft(source: str, columns: Mapping[str, str], spec: Path) -> str:
         lines += [f"[publish.{_key('mean ' + name)}]", 'kind = "mean"', f"column = {_text(name)}", ""]
     lines += [
         "# kinds: count; with `column`: sum, mean, variance, quantiles, board; with `columns`: histogram,",
-        "# products (correlations and regressions)",
+        "# products (correlations and regressions); with `features` and `target`: naive-bayes,",
+        "# linear-regression, logistic-regression; with `features`: pca",
         "# `weight = 2` gives a publication twice the share of the budget",
     ]
     return "\n".join(lines) + "\n"

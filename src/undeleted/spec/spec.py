@@ -4,6 +4,7 @@
     [columns.NAME]             type = number | category | boolean | text, public bounds, rules for misfits
     [budget]                   epsilon, delta
     [publish.NAME]             kind = count | sum | mean | variance | histogram | quantiles | products | board
+                               or a model: naive-bayes | linear-regression | logistic-regression | pca
 
 Publications share the budget by weight.  With δ = 0 the shares add up; with δ > 0 they are shares of ρ
 (zero-concentrated), which several publications share better.
@@ -30,10 +31,11 @@ from undeleted.privacy import Budget, Privacy, Zcdp, split
 from undeleted.privacy.calibration import rho_for
 from undeleted.schema import Boolean, Category, Column, Number, Schema, Text
 from undeleted.spec._reader import Reader
+from undeleted.spec.models import MODELS, model
 
 WHOLE_TREE = 2**16  # up to so many values range counts are complete; beyond, the tree grows where people are
 ONE_COLUMN: dict[str, Any] = {"sum": NoisySum, "mean": NoisyMean, "variance": NoisyVariance}
-KINDS = ("count", *ONE_COLUMN, "histogram", "quantiles", "products", "board")
+KINDS = ("count", *ONE_COLUMN, "histogram", "quantiles", "products", "board", *MODELS)
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class Planned:
     kind: str
     columns: tuple[Column, ...]
     weight: float
+    target: Column | None = None  # of a model that predicts
+    products: bool = True  # whether a logistic regression knows how features go together
 
 
 @dataclass(frozen=True)
@@ -169,21 +173,26 @@ def _planned(name: str, reader: Reader, columns: Mapping[str, Column]) -> Planne
     if kind not in KINDS:
         reader.fail(f"there is no kind of publication {kind!r}.", f"Kinds: {', '.join(KINDS)}.", "kind")
     named: list[Any] = []
-    key = "columns" if kind in ("histogram", "products") else "column"
+    several = "columns" if kind in ("histogram", "products") else "features" if kind in MODELS else None
+    key = several or "column"
     if kind != "count":
-        given = reader.take(key, list if key == "columns" else str)
+        given = reader.take(key, list if several else str)
         named = given if isinstance(given, list) else [given]
+    target = reader.take("target", str) if kind in MODELS and kind != "pca" else None
+    products = reader.take("products", bool, True) if kind == "logistic-regression" else True
     weight = reader.take("weight", float, 1.0)
     reader.finish()
     if kind != "count" and (not named or len(set(map(str, named))) < len(named)):
         reader.fail(f"`{key}` must name at least one column, each once.", "Correct that line.", key)
-    for column in named:
+    for line, column in [*((key, c) for c in named), *([("target", target)] if target is not None else [])]:
         if not isinstance(column, str) or column not in columns:
             known = ", ".join(columns) or "none"
-            reader.fail(f"there is no column {column!r}.", f"Declared columns: {known}.", key)
+            reader.fail(f"there is no column {column!r}.", f"Declared columns: {known}.", line)
     if not weight > 0:
         reader.fail(f"`weight` must be positive, got {weight:g}.", "Leave it out for 1.", "weight")
-    planned = Planned(name, kind, tuple(columns[column] for column in named), float(weight))
+    predicted = None if target is None else columns[target]
+    over = tuple(columns[column] for column in named)
+    planned = Planned(name, kind, over, float(weight), predicted, products)
     try:
         _mechanism(planned, Budget(1.0), 1)
     except UndeletedError as error:
@@ -198,6 +207,8 @@ def _planned(name: str, reader: Reader, columns: Mapping[str, Column]) -> Planne
 def _mechanism(planned: Planned, noise: Any, rows: int) -> Any:
     """The mechanism of a publication."""
     first = planned.columns[0] if planned.columns else None
+    if planned.kind in MODELS:
+        return model(planned.kind, planned.columns, planned.target, planned.products, noise, rows)
     match planned.kind:
         case "count":
             return NoisyCount(noise, rows_per_person=rows)

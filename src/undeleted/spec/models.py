@@ -1,0 +1,48 @@
+"""Publications that predict: what a spec says of a model, and the mechanism that publishes it.
+
+kind = "naive-bayes"            features: all numbers or all categories; target: a category or boolean
+kind = "linear-regression"      features, target: numbers
+kind = "logistic-regression"    features: numbers; target: a category or boolean; products = false leaves
+                                the products of features out, which many features and few people want
+kind = "pca"                    features: numbers
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from undeleted.errors import BadColumns
+from undeleted.mechanisms.noisy_class_histograms import NoisyClassHistograms
+from undeleted.mechanisms.noisy_class_moments import NoisyClassMoments
+from undeleted.mechanisms.noisy_second_moments import NoisySecondMoments
+from undeleted.schema import Boolean, Category, Column, Number, Text
+
+MODELS = ("naive-bayes", "linear-regression", "logistic-regression", "pca")
+
+
+def model(
+    kind: str, features: Sequence[Column], target: Column | None, products: bool, noise: Any, rows: int
+) -> Any:
+    """The mechanism of a model, or an error that names the columns that do not fit it."""
+    over: Any = tuple(features)
+    if kind == "pca":
+        _require(over, Number | Boolean, "numbers", kind)
+        return NoisySecondMoments(over, noise, rows_per_person=rows)
+    if target in features:
+        raise BadColumns([target.name], "both a feature and the target.", "Leave it out of the features.")  # type: ignore[union-attr]
+    if kind == "linear-regression":
+        _require((*over, target), Number | Boolean, "numbers", kind)
+        return NoisySecondMoments(over, noise, target=target, rows_per_person=rows)  # type: ignore[arg-type]
+    _require((target,), Category | Boolean, "a category or boolean as its target", kind)
+    if kind == "logistic-regression":
+        _require(over, Number | Boolean, "numbers", kind)
+        return NoisySecondMoments(over, noise, by=target, products=products, rows_per_person=rows)  # type: ignore[arg-type]
+    if all(isinstance(column, Number | Boolean) for column in over):
+        return NoisyClassMoments(over, noise, by=target, rows_per_person=rows)  # type: ignore[arg-type]
+    _require(over, Category | Boolean, "features that are all numbers or all categories", kind)
+    return NoisyClassHistograms(over, target, noise, rows_per_person=rows)  # type: ignore[arg-type]
+
+
+def _require(columns: Sequence[Any], types: Any, what: str, kind: str) -> None:
+    wrong = [column.name for column in columns if not isinstance(column, types) or isinstance(column, Text)]
+    if wrong:
+        raise BadColumns(wrong, f"{kind} takes {what}.", "Choose other columns.")

@@ -56,9 +56,9 @@ HERE = Path(__file__).parent
 PEER = "diffprivlib==0.6.6", "scikit-learn<1.8"
 REASONS = {
     "LogisticRegression": "quadratic statistics only; long tails, such as capital gains, need the whole loss",
+    "QuantileTransformer": "few rows: noisy trees against nine draws, which could not follow deletions",
     "PCA": "few rows: d² noisy products against an exponential mechanism, which could not follow deletions",
 }
-FEW = "little data: both lie near guessing"
 
 
 def environment() -> Path:

@@ -1,19 +1,23 @@
 """Codes: the same at fitting and at forgetting, as each column's own, and never beyond the grid."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from undeleted.errors import BadBounds, UndeclaredValue
 
 pytest.importorskip("sklearn")
+from undeleted.estimators import _grid
 from undeleted.estimators._grid import Grid, Labels
 
 ends = st.floats(allow_nan=False, allow_infinity=False)
 values = st.floats(allow_nan=False, allow_infinity=False)
 
 
+@settings(deadline=None)  # the first call compiles
 @given(ends, ends, st.integers(1, 2**16), st.lists(values, min_size=1, max_size=8))
 def test_no_code_is_outside_of_the_grid(low, high, steps, given_values):
     """Bounds far from 0, near each other, too small or too large for floats: refused, or kept inside."""
@@ -24,9 +28,11 @@ def test_no_code_is_outside_of_the_grid(low, high, steps, given_values):
     except BadBounds:
         return
     for data in ([low], [high], given_values):
-        codes = grid.codes(np.array(data)[:, None])
-        assert codes.min() >= 0
-        assert codes.max() <= steps
+        for kernel in (_grid.kernel, lambda name: None):
+            with patch.object(_grid, "kernel", kernel):
+                codes = grid.codes(np.array(data)[:, None])
+            assert codes.min() >= 0
+            assert codes.max() <= steps
 
 
 @pytest.mark.parametrize(
@@ -42,6 +48,7 @@ def test_bounds_that_floats_cannot_divide_are_refused(low, high):
         Grid.between(np.array([low]), np.array([high]), 4096, "x")
 
 
+@settings(deadline=None)
 @given(st.integers(1, 500), st.lists(st.floats(-30, 30), min_size=1, max_size=10))
 def test_codes_are_those_of_each_columns_own(steps, data):
     grid = Grid.between(np.array([-7.3, 0.1]), np.array([11.9, 0.7]), steps, "x")
@@ -50,6 +57,8 @@ def test_codes_are_those_of_each_columns_own(steps, data):
     for i, column in enumerate(grid.columns):
         assert codes[:, i].tolist() == column.encode(matrix[:, i])[0].tolist()
     assert [grid.codes(matrix[[j]])[0].tolist() for j in range(len(data))] == codes.tolist()
+    with patch.object(_grid, "kernel", lambda name: None):  # as on a machine without numba
+        assert grid.codes(matrix).tolist() == codes.tolist()
 
 
 @pytest.mark.parametrize("steps", [0, -1, 2**16 + 1, 2.5, True, None])
@@ -65,7 +74,11 @@ def test_labels_of_all_kinds():
         (["b", "a"], np.array(["a", "b"], dtype=object), [0, 1]),
         ([0.5, 1.5], [1.5], [1]),
     ):
-        assert Labels.of(declared).codes(given_labels, "label").tolist() == codes
+        assert list(Labels.of(declared).codes(given_labels, "label")) == codes
+        assert (
+            list(Labels.of(declared).codes(np.repeat(given_labels, 20), "label"))
+            == np.repeat(codes, 20).tolist()
+        )
     for declared, wrong in (
         ([0, 1], [2]),
         ([0, 1], [0.5]),
@@ -75,3 +88,5 @@ def test_labels_of_all_kinds():
     ):
         with pytest.raises(UndeclaredValue):
             Labels.of(declared).codes(np.array(wrong), "label")
+        with pytest.raises(UndeclaredValue, match="20 rows"):
+            Labels.of(declared).codes(np.repeat(wrong, 20), "label")

@@ -3,11 +3,13 @@
 A new statistic is found by itself; it needs an example here.
 """
 
+from contextlib import ExitStack, nullcontext
 from itertools import product
+from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from undeleted import registry
@@ -26,6 +28,8 @@ from undeleted.statistics import (
     RangeTree,
     RangeTrees,
     SecondMoments,
+    class_moments,
+    second_moments,
 )
 
 X = Number("x", min=-2, max=3)
@@ -123,15 +127,25 @@ def test_a_total_is_the_sum_of_its_records_contributions(statistic, data):
     assert np.array_equal(total, dense)
 
 
+def without_numba():
+    """As on a machine that has no compiled loops."""
+    stack = ExitStack()
+    for module in (class_moments, second_moments):
+        stack.enter_context(patch.object(module, "kernel", lambda name: None))
+    return stack
+
+
 @pytest.mark.parametrize("statistic", [s for s in ALL if s.columns], ids=str)
+@settings(deadline=None)  # the first call compiles
 @given(data=st.data())
 def test_a_matrix_of_codes_adds_what_the_rows_add(statistic, data):
     """The short way of one row, and that of several, to the integers of the expression."""
     records = data.draw(st.lists(st.sampled_from(domain(statistic)), min_size=1, max_size=6))
     table = Schema(statistic.columns).table(records)
     codes = np.column_stack([table.codes[name] for name in statistic.names])
-    for part in (codes, codes[:1]):
-        gone = statistic.of_matrix(part)
+    for part, compiled in ((codes, True), (codes[:1], True), (codes[:1], False)):
+        with without_numba() if not compiled else nullcontext():
+            gone = statistic.of_matrix(part)
         dense = np.zeros(statistic.size, dtype=np.int64)
         dense[gone.cells] += gone.values
         assert gone.values.size == np.unique(gone.named()).size, "a cell named twice would be moved once"

@@ -27,7 +27,7 @@ from undeleted.errors import (
     SeededNoiseWarning,
     TuningWarning,
 )
-from undeleted.mechanisms._linear import Linear
+from undeleted.mechanisms._linear import Cells, Linear
 from undeleted.mechanisms._redrawn import redrawn
 from undeleted.mechanisms._units import spread_of
 from undeleted.privacy import Budget, Zcdp
@@ -94,7 +94,7 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
             told = f"{type(self).__name__}: this budget makes no promise of differential privacy."
             warnings.warn(f"{told} Give an ε.", PrivacyLeakWarning, stacklevel=4)
         self._mechanism = mechanism
-        self.release_ = mechanism.release(Arrays(table), self._coins())
+        self._state = mechanism.release(Arrays(table), self._coins())
         self.budget_ = mechanism.noise
         self._kept: dict[str, Any] = {}
         self._least = -_BEYOND * self._noise_of_count()
@@ -104,10 +104,9 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
 
         Nothing tells whether the rows were ever fitted: forgetting others takes them out all the same.
         """
-        if "release_" not in self.__dict__:
-            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
+        self._require_fitted()
         gone = self._mechanism.statistic.of_matrix(self._codes(X, y))
-        self.release_ = self._mechanism.forget(self.release_, gone)
+        self._mechanism.forget_in_place(self._state, gone)
         self._kept = {}
         if self._count() < self._least:
             warnings.warn(
@@ -118,9 +117,19 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
             )
         return self
 
+    @property
+    def release_(self) -> Cells:
+        """What was published, as it stands: a copy, which later deletions leave alone."""
+        self._require_fitted()
+        return Cells(self._state.value.copy())
+
+    def _require_fitted(self) -> None:
+        if "_state" not in self.__dict__:
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
+
     def _count(self) -> float:
         """About how many rows are left: the noisy count, as it is."""
-        return float(self.release_.value[0])
+        return float(self._state.value[0])
 
     def _noise_of_count(self) -> float:
         return spread_of(self._mechanism.laws[0])
@@ -142,7 +151,7 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
             found = self._answers(values)
             return np.concatenate([np.ravel(found[name]) for name in self._numbers])
 
-        values = self.release_.value.astype(float)
+        values = self._state.value.astype(float)
         _, low, high, _ = redrawn(self._mechanism, values, flat, confidence, _DRAWS)
         cuts = np.cumsum([part.size for part in answer.values()])[:-1]
         ends = zip(answer.items(), np.split(low, cuts), np.split(high, cuts), strict=True)
@@ -152,11 +161,10 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
     _solved_with: tuple[str, ...] = ()  # parameters that may change after fitting: they spend nothing
 
     def _told(self) -> dict[str, Any]:
-        if "release_" not in self.__dict__:
-            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
+        self._require_fitted()
         now = tuple(getattr(self, name) for name in self._solved_with)
         if not self._kept or any(a is not b for a, b in zip(self._kept["for"], now, strict=True)):
-            self._kept.update(self._answers(self.release_.value.astype(float)))
+            self._kept.update(self._answers(self._state.value.astype(float)))
             self._kept["for"] = now
         return self._kept
 

@@ -36,9 +36,11 @@ class OfClasses(ClassifierMixin, OfRows):  # type: ignore[misc]
         X, y = checked(self, X, y, dtype=np.float64)
         low, high = bounds_for(self.bounds, X, type(self).__name__)
         self._grid = Grid.between(low, high, self.steps, "x")
-        return np.column_stack([self._grid.codes(X), self._label(y)])
+        codes = self._grid.codes(X, more=1)
+        codes[:, -1] = self._label(y)
+        return codes
 
-    def _label(self, y: Any) -> IntArray:
+    def _label(self, y: Any) -> Any:
         if isinstance(self.classes, str):  # labels read off the data may be no labels at all
             check_classification_targets(y)
         self._labels = declared(self.classes, y, type(self).__name__, "classes", "classes=[0, 1]")
@@ -46,10 +48,11 @@ class OfClasses(ClassifierMixin, OfRows):  # type: ignore[misc]
         return self._labels.codes(y, "label")
 
     def _codes(self, X: Any, y: Any) -> IntArray:
-        codes = self._grid.codes(self._matrix(X))
-        return np.column_stack([codes, self._label_codes(y, len(codes))])
+        codes = self._grid.codes(self._matrix(X), more=1)
+        codes[:, -1] = self._label_codes(y, len(codes))
+        return codes
 
-    def _label_codes(self, y: Any, rows: int) -> IntArray:
+    def _label_codes(self, y: Any, rows: int) -> Any:
         if y is None:
             raise ValueError(f"{type(self).__name__}.forget requires y: the labels of the rows that leave.")
         y = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)

@@ -4,6 +4,7 @@ A value beyond its bounds counts as the bound, and every value as the nearest of
 columns are put on their grids at once: a row costs a few microseconds.
 """
 
+import math
 import warnings
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +17,9 @@ from sklearn.utils.validation import assert_all_finite
 from undeleted.arrays import FloatArray, IntArray
 from undeleted.errors import BadBounds, MissingBounds, PrivacyLeakWarning, UndeclaredValue
 from undeleted.schema import Category, Number
+from undeleted.statistics._kernels import kernel
 
+FEW = 16
 MOST_STEPS = 2**16  # sums over two thousand million rows still fit 64 bits
 
 
@@ -45,22 +48,33 @@ class Grid:
         )
 
     @cached_property
-    def _plan(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        ends = [[float(c.min), float(c.max), float(c.step), c.cells - 1] for c in self.columns]
-        low, high, step, last = np.array(ends).T.copy()
-        return low, high, step, last
+    def _plan(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        ends = [[float(c.min), float(c.step), c.cells - 1] for c in self.columns]
+        low, step, last = np.array(ends).T.copy()
+        return low, step, last
 
-    def codes(self, values: FloatArray, name: str = "X") -> IntArray:
-        """Every column as its own `encode` would do it; never beyond the grid, whatever the rounding."""
-        low, high, step, last = self._plan
-        if not np.isfinite(values).all():
+    def codes(self, values: FloatArray, name: str = "X", more: int = 0) -> IntArray:
+        """Every column as its own `encode` would do it; never beyond the grid, whatever the rounding.
+
+        With room for `more` columns after them.
+        """
+        low, step, last = self._plan
+        codes = np.empty((len(values), len(low) + more), dtype=np.int64)
+        ours = codes[:, : len(low)] if more else codes
+        compiled = kernel("encode")
+        if compiled is not None and values.dtype == np.float64 and compiled(values, low, step, last, ours):
+            return codes
+        if not math.isfinite(values.sum()):
             assert_all_finite(values, input_name=name)
-        steps = np.minimum(np.maximum(values, low), high)
-        steps -= low
-        steps /= step
+        with np.errstate(over="ignore"):
+            steps = values - low
+            steps /= step
         steps += 0.5
         np.floor(steps, out=steps)
-        return np.minimum(np.maximum(steps, 0.0), last).astype(np.int64)
+        np.maximum(steps, 0.0, out=steps)
+        np.minimum(steps, last, out=steps)
+        ours[:] = steps
+        return codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +93,19 @@ class Labels:
     def column(self, name: str) -> Category:
         return Category(name, values=tuple(str(i) for i in range(len(self.values))))
 
-    def codes(self, given: Any, what: str) -> IntArray:
+    @cached_property
+    def places(self) -> dict[Any, int]:
+        """The code of every value, for a few at a time."""
+        return {value: code for code, value in enumerate(self.values.tolist())}
+
+    def codes(self, given: Any, what: str) -> Any:
         """Where each value stands among the declared ones; one that does not is refused."""
         given = np.asarray(given)
+        if given.size <= FEW:
+            try:
+                return [self.places[value] for value in given.tolist()]
+            except (KeyError, TypeError):
+                pass  # said below, with all that is wrong
         if given.dtype.kind != self.values.dtype.kind and "O" not in (
             given.dtype.kind,
             self.values.dtype.kind,

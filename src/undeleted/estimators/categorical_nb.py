@@ -13,7 +13,7 @@ from undeleted.arrays import FloatArray, IntArray
 from undeleted.errors import BadBounds, MissingBounds
 from undeleted.estimators._base import checked, told, whole
 from undeleted.estimators._faces import OfClasses
-from undeleted.estimators._grid import Labels, declared
+from undeleted.estimators._grid import FEW, Labels, declared
 from undeleted.mechanisms.noisy_class_histograms import NoisyClassHistograms
 from undeleted.schema import Category
 
@@ -108,8 +108,27 @@ class CategoricalNB(OfClasses):
         return np.column_stack([f.codes(X[:, i], "category") for i, f in enumerate(self._features)])
 
     def _codes(self, X: Any, y: Any) -> IntArray:
+        quick = self._quick_codes(X, y)
+        if quick is not None:
+            return quick
         X = checked(self, _as_they_are(X), reset=False, dtype=None)
         return np.column_stack([self._category_codes(X), self._label_codes(y, len(X))])
+
+    def _quick_codes(self, X: Any, y: Any) -> IntArray | None:
+        """A few rows in a plain array, looked up one by one; None if anything is unusual."""
+        plain = type(X) is np.ndarray and type(y) is np.ndarray and "feature_names_in_" not in self.__dict__
+        if not plain or X.ndim != 2 or X.shape != (len(y), self.n_features_in_) or not 0 < len(y) <= FEW:
+            return None
+        places = [feature.places for feature in self._features]
+        labels = self._labels.places
+        try:
+            rows = [
+                [*(place[value] for place, value in zip(places, row, strict=True)), labels[label]]
+                for row, label in zip(X.tolist(), y.tolist(), strict=True)
+            ]
+        except (KeyError, TypeError):
+            return None
+        return np.array(rows, dtype=np.int64)
 
     def _answers(self, values: FloatArray) -> dict[str, Any]:
         shares, tables = self._mechanism.log_shares(values, self.alpha)
@@ -129,10 +148,10 @@ class CategoricalNB(OfClasses):
         return np.asarray(joint)
 
     def _count(self) -> float:
-        return float(self._mechanism.counts(self.release_).sum())
+        return float(self._state.value[: self._mechanism.statistic.blocks[0].width].sum())
 
     def _noise_of_count(self) -> float:
-        """At most that of the first feature's cells together."""
+        """That of the first feature's cells together."""
         cells = self._mechanism.statistic.blocks[0].width
         return super()._noise_of_count() * float(np.sqrt(cells))
 

@@ -113,7 +113,7 @@ class GaussianNB(OfClasses):
         return joint
 
     def _count(self) -> float:
-        return float(self.release_.value[: len(self.classes_)].sum())
+        return float(self._state.value[: len(self.classes_)].sum())
 
     def _noise_of_count(self) -> float:
         return super()._noise_of_count() * float(np.sqrt(len(self.classes_)))

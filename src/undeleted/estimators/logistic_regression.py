@@ -142,7 +142,7 @@ class LogisticRegression(OfClasses):
         return np.column_stack([np.zeros(len(scores)), scores]) if scores.ndim == 1 else scores
 
     def _count(self) -> float:
-        return float(self.release_.value[: len(self.classes_)].sum())
+        return float(self._state.value[: len(self.classes_)].sum())
 
     def _noise_of_count(self) -> float:
         return super()._noise_of_count() * float(np.sqrt(len(self.classes_)))

@@ -106,7 +106,7 @@ class QuantileTransformer(OneToOneFeatureMixin, TransformerMixin, OfRows):  # ty
 
     def _count(self) -> float:
         first = self._mechanism.statistic.blocks[0].width
-        return float(self.release_.value[:first].sum())
+        return float(self._state.value[:first].sum())
 
     def _noise_of_count(self) -> float:
         return super()._noise_of_count() * float(np.sqrt(self._mechanism.statistic.blocks[0].width))

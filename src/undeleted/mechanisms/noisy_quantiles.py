@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from undeleted.arrays import FloatArray
 from undeleted.mechanisms._linear import Cells, Linear, Noise
@@ -80,10 +81,13 @@ class NoisyQuantiles(Linear):
 
 
 def _from_leaves(mechanism: RangeCounts, leaves: FloatArray, shares: Sequence[float]) -> FloatArray:
-    """Where the cumulative counts, made to rise, pass each share; spread evenly inside a step of the grid."""
-    leaves = leaves[: mechanism.column.cells]
-    below = np.concatenate([[0.0], np.maximum.accumulate(np.cumsum(leaves))])
-    below = np.maximum(below, 0.0)
+    """Where the cumulative counts, in the rising curve nearest to them, pass each share of all.
+
+    Records are spread evenly inside a step of the grid.
+    """
+    cumulative = np.cumsum(leaves[: mechanism.column.cells])
+    rising = isotonic_regression(cumulative).x
+    below = np.concatenate([[0.0], np.maximum(rising, 0.0)])
     if below[-1] <= 0:
         below = np.linspace(0.0, 1.0, below.size)  # nothing but noise: as if everybody were spread evenly
     wanted = np.asarray(shares) * below[-1]

@@ -10,8 +10,9 @@ import numpy as np
 from undeleted.arrays import IntArray
 from undeleted.schema import GridColumn
 from undeleted.statistics._centred import as_columns, halves_of, middles_of, require_columns, require_numbers
+from undeleted.statistics._kernels import kernel
 from undeleted.statistics._spread import spread, spread_block
-from undeleted.statistics._statistic import Block, Contribution, Statistic, gathered
+from undeleted.statistics._statistic import ALL, Block, Contribution, Statistic, gathered
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class ClassMoments(Statistic):
     def columns(self) -> tuple[GridColumn, ...]:
         return self.over if self.by is None else (*self.over, self.by)
 
-    @property
+    @cached_property
     def classes(self) -> int:
         return 1 if self.by is None else self.by.cells
 
@@ -54,9 +55,14 @@ class ClassMoments(Statistic):
         return found
 
     def of_matrix(self, codes: IntArray) -> Contribution:
+        cells, middles, halves = self._plan
+        compiled = kernel("class") if len(codes) == 1 else None
+        if compiled is not None:
+            row, total = codes[0], np.zeros(self.size, dtype=np.int64)
+            compiled(row, 0 if self.by is None else row[-1], self.classes, middles, halves, total)
+            return Contribution(ALL, total)
         if len(codes) > 1:
             self.check_no_overflow(len(codes))
-        cells, middles, halves = self._plan
         if self.by is not None:
             cells = cells + codes[:, -1:]
             codes = codes[:, :-1]
@@ -64,6 +70,10 @@ class ClassMoments(Statistic):
         ones = np.ones((len(c), 1), dtype=np.int64)
         values = np.concatenate([ones, 2 * halves * c, halves * halves - c * c], axis=1)
         return gathered(np.broadcast_to(cells, values.shape), values, self.size)
+
+    @cached_property
+    def size(self) -> int:
+        return super().size
 
     @cached_property
     def _plan(self) -> tuple[IntArray, IntArray, IntArray]:

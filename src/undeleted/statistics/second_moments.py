@@ -28,6 +28,7 @@ from undeleted.statistics._centred import (
     require_columns,
     require_numbers,
 )
+from undeleted.statistics._kernels import kernel
 from undeleted.statistics._spread import spread, spread_block
 from undeleted.statistics._statistic import ALL, Block, Contribution, Statistic
 
@@ -65,7 +66,7 @@ class SecondMoments(Statistic):
     def columns(self) -> tuple[GridColumn, ...]:
         return self.numbers if self.by is None else (*self.numbers, self.by)
 
-    @property
+    @cached_property
     def classes(self) -> int:
         return 1 if self.by is None else self.by.cells
 
@@ -115,7 +116,7 @@ class SecondMoments(Statistic):
         sums = (matrix @ inside.T).astype(np.int64) * 2 * halves[:, None]
         gram = (matrix @ matrix.T).astype(np.int64)
         squares = halves**2 * rows - np.diag(gram)
-        first, second = self._plan[3:]
+        first, second = self._plan[2:]
         spreads = np.column_stack([sums, squares]).ravel()
         return np.concatenate([counts, spreads, gram[first, second]])
 
@@ -124,17 +125,19 @@ class SecondMoments(Statistic):
             self.check_no_overflow(len(codes))
             total = self.block_total(dict(zip(self.names, codes.T, strict=True)), len(codes))
             return Contribution(ALL, total)
-        middles, twice, squared, first, second = self._plan
+        middles, halves, first, second = self._plan
         row, k = codes[0], self.classes
-        label = 0
-        if self.by is not None:
-            label, row = int(row[-1]), row[:-1]
-        c = row - middles
-        width, end = k + 1, k + (k + 1) * len(c)
+        label = 0 if self.by is None else int(row[-1])
         total = np.zeros(self.size, dtype=np.int64)
+        compiled = kernel("second")
+        if compiled is not None:
+            compiled(row, label, k, middles, halves, first, second, total)
+            return Contribution(ALL, total)
+        c = row[: len(middles)] - middles
+        width, end = k + 1, k + (k + 1) * len(c)
         total[label] = 1
-        total[k + label : end : width] = twice * c
-        total[k + k : end : width] = squared - c * c
+        total[k + label : end : width] = 2 * halves * c
+        total[k + k : end : width] = halves * halves - c * c
         total[end:] = c.take(first) * c.take(second)
         return Contribution(ALL, total)
 
@@ -143,8 +146,7 @@ class SecondMoments(Statistic):
         return super().size
 
     @cached_property
-    def _plan(self) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
-        """The grid's middles, twice its halves, their squares, and the pairs."""
-        halves = halves_of(self.numbers)
+    def _plan(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """The grid's middles and halves, and the pairs."""
         first, second = np.array(self.pairs, dtype=np.int64).reshape(-1, 2).T.copy()
-        return middles_of(self.numbers), 2 * halves, halves * halves, first, second
+        return middles_of(self.numbers), halves_of(self.numbers), first, second

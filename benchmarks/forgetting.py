@@ -1,0 +1,151 @@
+"""A deletion from every estimator beside retraining scikit-learn's, and beside a bare loop of numpy.
+
+100,000 rows of 20 features.  A deletion is `forget` of one row, its validation included; it is timed with
+and without reading the answers again (slopes, means, quantiles), which are computed when somebody asks.
+The floor for linear models subtracts a row from the normal equations and solves them, without a check.
+"""
+
+import math
+import pickle
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn import decomposition, linear_model, naive_bayes, preprocessing
+
+from bench import Bench
+from undeleted import estimators
+
+ROWS, FEATURES, CATEGORIES = 100_000, 20, 8
+DELETIONS = 2_000
+SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
+LINEAR = ("LinearRegression", "Ridge", "LogisticRegression")
+BOX: dict[str, Any] = {"bounds": (0.0, 1.0)}
+CLASSES: dict[str, Any] = {"classes": [0, 1]}
+OURS: dict[str, dict[str, Any]] = {
+    "GaussianNB": BOX | CLASSES,
+    "CategoricalNB": {"categories": [list(range(CATEGORIES))] * FEATURES} | CLASSES,
+    "LinearRegression": BOX | {"bounds_y": (-5.0, 5.0)},
+    "Ridge": BOX | {"bounds_y": (-5.0, 5.0)},
+    "LogisticRegression": BOX | CLASSES,
+    "PCA": BOX | {"n_components": 5},
+    "StandardScaler": BOX,
+    "QuantileTransformer": BOX,
+}
+THEIRS: dict[str, Callable[[], Any]] = {
+    "GaussianNB": naive_bayes.GaussianNB,
+    "CategoricalNB": lambda: naive_bayes.CategoricalNB(min_categories=CATEGORIES),
+    "LinearRegression": linear_model.LinearRegression,
+    "Ridge": linear_model.Ridge,
+    "LogisticRegression": linear_model.LogisticRegression,
+    "PCA": lambda: decomposition.PCA(5),
+    "StandardScaler": preprocessing.StandardScaler,
+    "QuantileTransformer": preprocessing.QuantileTransformer,
+}
+
+
+def data(name: str, rows: int, seed: int) -> tuple[Any, Any]:
+    """Rows, and a target where there is one to learn."""
+    rng = np.random.default_rng([seed, rows])
+    X = rng.random((rows, FEATURES))
+    score = X @ np.linspace(-1, 1, FEATURES) + rng.normal(0, 0.3, rows)
+    if name == "CategoricalNB":
+        return (X * CATEGORIES).astype(np.int64), (score > 0).astype(int)
+    if name in ("PCA", "StandardScaler", "QuantileTransformer"):
+        return X, None
+    return X, score if name in ("LinearRegression", "Ridge") else (score > 0).astype(int)
+
+
+def timed(make: Callable[[], Any], arguments: tuple[Any, ...], repeats: int) -> float:
+    """Retraining, the least of several runs: what the machine can do when nobody disturbs it."""
+    best = math.inf
+    for _ in range(repeats):
+        began = time.perf_counter()
+        make().fit(*arguments)
+        best = min(best, time.perf_counter() - began)
+    return best
+
+
+def deletions(model: Any, X: Any, y: Any, rows: int, answers: bool) -> float:
+    """Seconds a deletion, one by one; the least of ten parts."""
+    step, best = rows // 10, math.inf
+    for start in range(0, rows, step):
+        began = time.perf_counter()
+        for i in range(start, start + step):
+            model.forget(X[i : i + 1], None if y is None else y[i : i + 1])
+            if answers:
+                model._told()
+        best = min(best, (time.perf_counter() - began) / step)
+    return best
+
+
+def bare(X: Any, y: Any, rows: int) -> float:
+    """Subtract and solve, with an intercept, and nothing else."""
+    Z = np.column_stack([np.ones(len(X)), X])
+    A, b = Z.T @ Z, Z.T @ y
+    step, best = rows // 10, math.inf
+    for start in range(0, rows, step):
+        began = time.perf_counter()
+        for i in range(start, start + step):
+            z = Z[i]
+            A -= np.outer(z, z)
+            b -= z * y[i]
+            np.linalg.solve(A, b)
+        best = min(best, (time.perf_counter() - began) / step)
+    return best
+
+
+def main() -> None:
+    bench = Bench("forgetting", __doc__ or "", seeds=1)
+    warnings.simplefilter("ignore")
+    X, y = data("LinearRegression", ROWS, 1)
+    floors = [bare(X, y, DELETIONS)]
+    for name, settings in OURS.items():
+        X, y = data(name, ROWS, 1)
+        arguments = (X,) if y is None else (X, y)
+        model = getattr(estimators, name)(**settings, random_state=1)
+        began = time.perf_counter()
+        model.fit(*arguments)
+        fitted = time.perf_counter() - began
+        retrained = timed(THEIRS[name], arguments, 5)
+        forget = deletions(model, X, y, DELETIONS, answers=False)
+        answered = deletions(model, X, y, DELETIONS // 10, answers=True)
+        floor = bare(*data("LinearRegression", ROWS, 1), DELETIONS) if name in LINEAR else None
+        floors += [floor] if floor is not None else []
+        bench.row(
+            model=name,
+            fit_s=fitted,
+            forget_us=1e6 * forget,
+            forget_and_answer_us=1e6 * answered,
+            retrain_ms=1e3 * retrained,
+            times_faster=retrained / forget,
+            bare_us=None if floor is None else 1e6 * floor,
+            over_bare=None if floor is None else forget / floor,
+            answered_over_bare=None if floor is None else answered / floor,
+            pickled_kb=len(pickle.dumps(model)) / 1e3,
+        )
+    rows = {row["model"]: row for row in bench.rows}
+    for name, row in rows.items():
+        bench.claim(f"{name}: a deletion 1,000 times faster than retraining", row["times_faster"] >= 1000)
+    for name in LINEAR:
+        bench.claim(
+            f"{name}: a deletion within twice a bare subtraction and solution", rows[name]["over_bare"] <= 2
+        )
+    for name in ("LinearRegression", "GaussianNB"):
+        times, sizes = [], []
+        for size in SIZES:
+            X, y = data(name, size, 2)
+            model = getattr(estimators, name)(**OURS[name], random_state=1).fit(X, y)
+            times.append(1e6 * deletions(model, X, y, DELETIONS, answers=False))
+            sizes.append(len(pickle.dumps(model)))
+            bench.row(model=name, rows=size, forget_us=times[-1], pickled_kb=sizes[-1] / 1e3)
+            del X, y
+        bench.claim(f"{name}: flat from 10⁴ to 10⁷ rows", max(times) <= 1.5 * min(times), us=times)
+        bench.claim(f"{name}: a model as large at 10⁷ rows", max(sizes) - min(sizes) < 1000, bytes=sizes[-1])
+    bench.finish()
+
+
+if __name__ == "__main__":
+    main()

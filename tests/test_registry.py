@@ -8,7 +8,7 @@ import pytest
 from undeleted import baselines, mechanisms, registry
 from undeleted.errors import UnknownName
 
-FOLDERS = ["mechanisms", "leaky", "baselines", "attacks", "statistics", "engines"]
+FOLDERS = ["mechanisms", "estimators", "leaky", "baselines", "attacks", "statistics", "engines"]
 
 
 @pytest.mark.parametrize("kind", FOLDERS)

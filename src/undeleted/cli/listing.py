@@ -8,7 +8,15 @@ from undeleted import registry
 from undeleted.cli.output import AsJson, print_json
 
 Kind = Literal[
-    "mechanisms", "leaky", "baselines", "attacks", "definitions", "subjects", "statistics", "engines"
+    "mechanisms",
+    "estimators",
+    "leaky",
+    "baselines",
+    "attacks",
+    "definitions",
+    "subjects",
+    "statistics",
+    "engines",
 ]
 
 

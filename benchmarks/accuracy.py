@@ -205,6 +205,11 @@ def compared(mine: Any, theirs: Any) -> dict[str, float | None]:
     }
 
 
+def guess(y: Any) -> float:
+    """The share of the largest class: what a model that knows nothing else would score."""
+    return float(np.unique(y, return_counts=True)[1].max() / len(y))
+
+
 def verdict(row: dict[str, Any]) -> str:
     if row["theirs"] is None:
         return "it fails"
@@ -244,7 +249,7 @@ def main() -> None:
                         "epsilon": epsilon,
                         "when": when,
                     }
-                    row |= compared(*pair) | {"ceiling": best}
+                    row |= compared(*pair) | {"ceiling": best, "guess": guess(data[name][1])}
                     row["verdict"] = verdict(row)
                     row["reason"] = _reason(row) if row["verdict"] == "worse" else ""
                     bench.row(**row)
@@ -274,7 +279,9 @@ def main() -> None:
 
 
 def _reason(row: dict[str, Any]) -> str:
-    """Known reasons; where there is none, the claim below fails and somebody must look."""
+    """Known reasons; where there is none, the claim fails and somebody must look."""
+    if row["score"] == "accuracy" and max(row["ours"], row["theirs"]) < row["guess"]:
+        return f"nothing but noise: both lie below the share of the largest class, {row['guess']:.2f}"
     return REASONS.get(row["model"], "")
 
 

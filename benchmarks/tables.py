@@ -195,7 +195,7 @@ FORGETTING = """## A deletion
 attributes again after every deletion. The floor for linear models is a loop of numpy that subtracts a row
 from the normal equations and solves them, without checking anything.
 
-| model | forget, µs | answered, µs | retrain, ms | times faster | floor, µs | forget / floor | answered / floor |
+| model | forget, µs | answered, µs | retrain, ms | times faster | floor, µs | forget/floor | answered/floor |
 |---|---:|---:|---:|---:|---:|---:|---:|"""
 
 

@@ -212,3 +212,14 @@ def test_the_auditor_does_not_break_what_is_published(name):
     assert ours.undeleted.startswith("not broken")
     assert ours.forgets.verdict == "yes"
     assert theirs.undeleted == "broken"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_answers_follow_a_deletion(name):
+    data = rows(name, 200)
+    model = make(name, budget=20.0, random_state=1).fit(*taken(data, slice(None)))
+    before = {key: np.array(getattr(model, key)) for key in model.intervals()}
+    count = model.count_
+    model.forget(*taken(data, slice(0, 150)))
+    assert any(not np.array_equal(value, getattr(model, key)) for key, value in before.items())
+    assert 100 < count - model.count_ < 200

@@ -91,6 +91,15 @@ def test_all_else_is_a_function_of_what_was_published(name):
     assert _shown(other, data[0]) == _shown(one, data[0]) != before
 
 
+def test_forgetting_leaves_what_was_handed_out_alone(name):
+    data = rows(name, 30)
+    model = make(name, random_state=1).fit(*taken(data, slice(None)))
+    before, cells = model.release_, model.release_.value.tolist()
+    model.forget(*taken(data, [0]))
+    assert before.value.tolist() == cells
+    assert model.release_ != before
+
+
 def _shown(model, X):
     told = model.transform(X) if hasattr(model, "transform") else model.predict(X)
     return np.asarray(told).tolist(), {k: np.asarray(v[0]).tolist() for k, v in model.intervals().items()}

@@ -179,3 +179,34 @@ def test_a_smaller_shift_is_dominated_by_a_larger_one(law):
         assert deltas == sorted(deltas)
         pairs = [brute_force_delta([Event(law, 1), Event(law, shift)], epsilon) for shift in range(1, 5)]
         assert pairs == sorted(pairs)
+
+
+def joint_delta(law, moves, epsilon):
+    """δ(ε) of cells that move together, by summing over every outcome of two."""
+    points = np.arange(-int((law.scale * 40) if isinstance(law, DiscreteLaplace) else law.sigma * 14) - 20, 0)
+    points = np.concatenate([points, [0], -points[::-1]])
+    one = pmf(law, points.astype(float))
+    p, q = np.multiply.outer(one, one), np.multiply.outer(np.roll(one, moves[0]), np.roll(one, moves[1]))
+    return max(np.maximum(0, p - math.exp(epsilon) * q).sum(), np.maximum(0, q - math.exp(epsilon) * p).sum())
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-2, 1e-4])
+def test_cells_that_move_together_cost_at_most_what_their_norm_does(delta):
+    """Every way to share an L1 of 8, or an L2 of 10, between two cells; the norms are what is charged."""
+    pairs = {8: [(8, 0), (4, 4), (5, 3), (-7, 1), (-4, -4)], 10: [(10, 0), (6, 8), (-8, 6), (7, 7), (-10, 0)]}
+    for law, shift in ((DiscreteLaplace(9.0), 8), (DiscreteGaussian(12.0), 10)):
+        if delta == 0 and isinstance(law, DiscreteGaussian):
+            continue
+        spend = account([Event(law, shift, cells=2)], delta)
+        for moves in pairs[shift]:
+            assert joint_delta(law, moves, spend.epsilon) <= delta + 1e-12
+        least = account([Event(law, shift)], delta)
+        assert spend.epsilon >= least.epsilon, "several cells are never cheaper than one"
+        too_little = account([Event(law, shift // 2, cells=2)], delta).epsilon
+        assert max(joint_delta(law, moves, too_little) for moves in pairs[shift]) > delta
+
+
+def test_wide_cells_that_move_together_are_priced_by_their_l2():
+    """A Gaussian wide enough to be compared with a continuous one: rotations change nothing but the slack."""
+    one, five = (account([Event(DiscreteGaussian(5000.0), 4000, cells=c)], 1e-6).epsilon for c in (1, 5))
+    assert one <= five <= one * 1.001

@@ -8,7 +8,18 @@ from hypothesis import strategies as st
 
 from undeleted.coins import DiscreteGaussian, DiscreteLaplace
 from undeleted.errors import BadBudget, BudgetSpent
-from undeleted.privacy import NEIGHBOURS, Budget, Event, Ledger, Zcdp, account, calibrate, events_of, split
+from undeleted.privacy import (
+    NEIGHBOURS,
+    Budget,
+    Event,
+    Ledger,
+    Reach,
+    Zcdp,
+    account,
+    calibrate,
+    events_of,
+    split,
+)
 
 
 def cost(statistics, noises, delta, **more):
@@ -118,3 +129,17 @@ def test_a_ledger_refuses_what_it_cannot_pay_and_charges_nothing():
     assert ledger.left == pytest.approx(0.2)
     ledger.charge("c", [Event(DiscreteLaplace(5.0), 1)])
     assert ledger.left == pytest.approx(0)
+
+
+def test_blocks_that_move_in_several_cells_are_noised_by_the_norm_of_their_law():
+    """Laplace by L1, Gaussian by L2; and by weight: three quarters of ε buy a third of the noise."""
+    reaches = [Reach(12, 5, cells=3, weight=3.0), Reach(12, 5, cells=3)]
+    [laplaces] = calibrate([reaches], Budget(2.0))
+    assert [law.scale for law in laplaces] == pytest.approx([12 / 1.5, 12 / 0.5])
+    [gaussians] = calibrate([reaches], Zcdp(0.5))
+    assert [law.sigma for law in gaussians] == pytest.approx([5 / math.sqrt(0.75), 5 / math.sqrt(0.25)])
+    for noise, delta in ((laplaces, 0.0), (gaussians, 1e-6)):
+        events = events_of(reaches, noise)
+        assert [e.cells for e in events] == [3, 3]
+        assert [e.shift for e in events] == ([12, 12] if delta == 0 else [5, 5])
+    assert account(events_of(reaches, laplaces), 0.0).epsilon == pytest.approx(2.0)

@@ -64,9 +64,9 @@ class Grid:
         compiled = kernel("encode")
         if compiled is not None and values.dtype == np.float64 and compiled(values, low, step, last, ours):
             return codes
-        if not math.isfinite(values.sum()):
-            assert_all_finite(values, input_name=name)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not math.isfinite(values.sum()):
+                assert_all_finite(values, input_name=name)
             steps = values - low
             steps /= step
         steps += 0.5

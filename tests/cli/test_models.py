@@ -98,6 +98,8 @@ def test_models_are_published_shown_and_predict_from_the_current_state(here, cap
     assert version > 1
     assert places == [False, False], "all who were rich have left"
     assert as_json(capsys, "check") == {"whole": True, "problems": []}
+    odds = as_json(capsys, "show", "logit")
+    assert {a["of"] for a in odds} == {f"True against False ~ {n}" for n in ("(intercept)", "age", "pay")}
     assert run(["show", "line", "--predict", "rows.csv"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 2
 

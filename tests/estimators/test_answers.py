@@ -10,7 +10,7 @@ from support.fits import ALARM, fit, with_scale
 from undeleted.audit.statistical import Options, audit
 from undeleted.audit.targets import Named
 from undeleted.coins import NoNoise
-from undeleted.errors import UndeclaredValue
+from undeleted.errors import PrivacyLeakWarning, UndeclaredValue, UndeletedError
 from undeleted.statistics import SecondMoments
 
 pytest.importorskip("sklearn")
@@ -114,16 +114,19 @@ def test_the_noise_of_every_block_is_as_wide_as_its_law_says(name):
     assert fit(noise, with_scale(law, 1.25)) < ALARM, "this test cannot see too much noise"
 
 
-@pytest.mark.parametrize("name", ["linear-regression", "standard-scaler", "gaussian-nb"])
-def test_intervals_hold_as_often_as_they_say_after_deletions(name):
-    """120 releases at 90 %; a margin of five standard errors: false alarms below 1e-6."""
+@pytest.mark.parametrize("budget", [0.3, 1.0])
+@pytest.mark.parametrize(
+    "name", ["linear-regression", "standard-scaler", "gaussian-nb", "logistic-regression"]
+)
+def test_intervals_hold_as_often_as_they_say_after_deletions(name, budget):
+    """120 releases at 90 %, with some noise and with much; five standard errors: false alarms below 1e-6."""
     data = rows(name, 4000)
-    attribute = {"linear-regression": "coef_", "standard-scaler": "mean_", "gaussian-nb": "theta_"}[name]
-    settings = {"classes": ["a", "b"]} if name == "gaussian-nb" else {}
+    attribute = {"standard-scaler": "mean_", "gaussian-nb": "theta_"}.get(name, "coef_")
+    settings = {"classes": ["a", "b"]} if name in ("gaussian-nb", "logistic-regression") else {}
     exact = make(name, **settings, **EXACT).fit(*taken(data, slice(500, None)))
     held = []
     for seed in range(120):
-        model = make(name, random_state=seed, **settings).fit(*taken(data, slice(None)))
+        model = make(name, budget=budget, random_state=seed, **settings).fit(*taken(data, slice(None)))
         low, high = model.forget(*taken(data, slice(0, 500))).intervals(0.9)[attribute]
         held.append((low <= getattr(exact, attribute)) & (getattr(exact, attribute) <= high))
     share = np.mean(held, axis=0)
@@ -140,6 +143,50 @@ def test_parameters_of_the_solution_may_change_and_spend_nothing():
     assert bayes.set_params(priors=[1.0, 0.0]).predict(X[:20]).tolist() == ["a"] * 20
     with pytest.raises(ValueError, match="priors"):
         make("gaussian-nb", priors=[1.0]).fit(*rows("gaussian-nb", 20))
+    with pytest.raises(ValueError, match="priors"):
+        bayes.set_params(priors=[9, 9, 9]).predict(X[:2])
+    with pytest.raises(ValueError, match="alpha must be a number of at least 0"):
+        _ = model.set_params(alpha=-1.0).coef_
+    scaler = make("standard-scaler", budget=20.0, random_state=1).fit(X)
+    scale = scaler.scale_
+    assert scaler.set_params(steps=1).forget(X[:1]).scale_ == pytest.approx(scale, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("logistic-regression", {"penalty": "l2"}),
+        ("logistic-regression", {"penalty": None}),
+        ("logistic-regression", {"expected_rows": -3}),
+        ("ridge", {"alpha": -1.0}),
+        ("categorical-nb", {"alpha": "x"}),
+        ("gaussian-nb", {"rows_per_person": 1.5}),
+        ("gaussian-nb", {"rows_per_person": None}),
+        ("gaussian-nb", {"budget": (1.0, 1e-6)}),
+        ("gaussian-nb", {"classes": 2}),
+        ("categorical-nb", {"categories": {"c": ["red"], "d": [1]}}),
+        ("categorical-nb", {"categories": ["data", [0, 1, 2, 3]]}),
+        ("linear-regression", {"bounds": [(0, 10), (0, 10), (0, 10)]}),
+    ],
+)
+def test_wrong_parameters_are_refused_before_anything_is_published(name, settings):
+    model = make(name, **settings)
+    with pytest.raises(Exception, match=r"must|make|they") as refused:
+        model.fit(*rows(name, 40))
+    assert isinstance(refused.value, ValueError | UndeletedError)
+    assert not hasattr(model, "release_")
+
+
+def test_warnings_point_at_the_users_line():
+    with pytest.warns(PrivacyLeakWarning) as caught:
+        make("gaussian-nb", bounds="data", classes="data", random_state=1).fit(*rows("gaussian-nb", 40))
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_classes_may_be_a_set():
+    assert make("gaussian-nb", classes={"a", "b", "c"}).fit(*rows("gaussian-nb", 40)).classes_.tolist() == [
+        *"abc"
+    ]
 
 
 @pytest.mark.parametrize("name", ["gaussian-nb", "linear-regression", "standard-scaler"])
@@ -166,9 +213,17 @@ def test_no_value_of_a_record_is_in_a_message():
             with pytest.raises(ValueError, match=r".") as refused:
                 call(data)
             assert secret not in str(refused.value)
-    with pytest.raises(ValueError, match="one number a row") as refused:
-        _fitted().forget(np.array([[0.5]]), [secret])
-    assert secret not in str(refused.value)
+    for call in (
+        lambda: _fitted().forget(np.array([[0.5]]), [secret]),
+        lambda: _fitted().fit([[0.5], [0.2]], ["0.5", secret]),
+        lambda: _fitted().forget(np.array([0.25]), [0.5]),
+        lambda: _fitted().forget(np.array([[0.25 + 1j]]), [0.5]),
+        lambda: _fitted().fit(np.array([[0.25 + 1j]]), [0.5]),
+    ):
+        with pytest.raises(ValueError, match=r".") as refused:
+            call()
+        assert secret not in str(refused.value)
+        assert "0.25" not in str(refused.value)
 
 
 def _fitted():

@@ -112,7 +112,7 @@ def show(
     others = [option for option, value in asked.items() if value is not None and value != []]
     if name is None and (others or predict is not None):
         raise BadQuestion(
-            "a question is for one publication.", "Name it: undeleted show NAME --quantile 0.9."
+            "a question is for one publication.", "Name it, as in: undeleted show NAME --quantile 0.9."
         )
     if predict is not None:
         if others:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from undeleted.arrays import FloatArray
-from undeleted.errors import BadQuestion
+from undeleted.errors import BadFile, BadQuestion
 from undeleted.mechanisms._redrawn import estimates
 from undeleted.mechanisms.noisy_class_histograms import NoisyClassHistograms
 from undeleted.mechanisms.noisy_class_moments import NoisyClassMoments
@@ -36,11 +36,16 @@ def predictions(publication: Any, source: str) -> list[dict[str, Any]]:
             "Name a publication of kind naive-bayes, linear-regression, logistic-regression or pca.",
         )
     features = mechanism.over
-    table = files.read(source, Schema(list(features)))
+    try:
+        table = files.read(source, Schema(list(features)))
+    except BadFile as error:
+        raise BadFile(
+            source, error.problem, error.remedy.replace("`source` in the spec", "the path")
+        ) from None
     there = table.complete(features)
     codes = np.column_stack([table.codes[c.name].astype(np.int64) for c in features])
     found = _predicted(mechanism, publication.release.value.astype(float), codes)
-    return [{"row": i + 1, **(found[i] if known else {"prediction": None})} for i, known in enumerate(there)]
+    return [{"row": i, **(found[i] if known else {"prediction": None})} for i, known in enumerate(there)]
 
 
 def _described(mechanism: Any) -> tuple[list[str], Any]:
@@ -61,8 +66,16 @@ def _described(mechanism: Any) -> tuple[list[str], Any]:
         labels = [f"{mechanism.target.name} ~ {name}" for name in ("(intercept)", *names)]
         return labels, lambda v: np.append(*mechanism.least_squares_of(v)[::-1])
     if mechanism.by is not None:
-        labels = [f"{c} ~ {name}" for c in classes for name in ("(intercept)", *names)]
-        return labels, lambda v: np.column_stack(mechanism.discriminants_of(v)[::-1]).ravel()
+        first, *others = classes
+        labels = [f"{c} against {first} ~ {name}" for c in others for name in ("(intercept)", *names)]
+
+        def against_the_first(values: FloatArray) -> FloatArray:
+            """Log odds; without taming, whose bias an interval would not show."""
+            slopes, intercepts = mechanism.discriminants_of(values, tame=False)
+            rows = np.column_stack([intercepts, slopes])
+            return np.asarray((rows[1:] - rows[0]).ravel())
+
+        return labels, against_the_first
     return [f"share of variance, component {i + 1}" for i in range(len(names))], lambda v: _shares(
         mechanism, v
     )

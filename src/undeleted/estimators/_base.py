@@ -7,7 +7,6 @@ answer    every fitted attribute, computed when somebody asks and kept until the
 
 import functools
 import sys
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_random_state, validate_data
+from sklearn.utils.validation import check_array, check_random_state, validate_data
 
 from undeleted.arrays import FloatArray, IntArray
 from undeleted.coins import Coins, Law, secure, seeded
@@ -27,6 +26,7 @@ from undeleted.errors import (
     SeededNoiseWarning,
     TuningWarning,
 )
+from undeleted.estimators._warnings import warn
 from undeleted.mechanisms._linear import Cells, Linear
 from undeleted.mechanisms._redrawn import redrawn
 from undeleted.mechanisms._units import spread_of
@@ -34,6 +34,17 @@ from undeleted.privacy import Budget, Zcdp
 from undeleted.schema import Schema, Table
 
 STEPS = 4096  # of the grid on which a number lies between its bounds
+_MANY_FITS = tuple(
+    f"sklearn.{part}"
+    for part in (
+        "model_selection",
+        "calibration",
+        "ensemble",
+        "multiclass",
+        "multioutput",
+        "feature_selection",
+    )
+)
 _DRAWS = 400  # for intervals: the noise is drawn again around the release
 _BEYOND = 7.0  # standard deviations of the count's noise: exceeded once in 40,000 releases by Laplace noise
 
@@ -61,7 +72,27 @@ def checked(model: Any, *args: Any, **kwargs: Any) -> Any:
     except ValueError as error:
         if "could not convert" in str(error):
             raise ValueError("could not convert some of the values to numbers") from None
+        if "Expected 2D array" in str(error):
+            shape = "Expected 2D array, a row a record. Reshape your data: one record is X.reshape(1, -1)."
+            raise ValueError(shape) from None
+        if "Complex data" in str(error):
+            raise ValueError("Complex data not supported") from None
         raise
+
+
+def transformed(X: Any, width: int) -> FloatArray:
+    """What a transform gave, to be turned back: a copy of the right width."""
+    X = check_array(X, dtype=np.float64, copy=True)
+    if X.shape[1] != width:
+        raise ValueError(f"X has {X.shape[1]} columns, but {width} were transformed.")
+    return np.asarray(X)
+
+
+def as_number(value: Any, name: str, least: float = 0.0) -> float:
+    """A parameter that must be a number of at least so much; said before anything is published."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not value >= least:
+        raise ValueError(f"{name} must be a number of at least {least:g}, got {value!r}.")
+    return float(value)
 
 
 def told(name: str, doc: str) -> Any:
@@ -84,6 +115,9 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
 
     def _publish(self, mechanism: Linear, codes: IntArray) -> None:
         """The only touch of the data."""
+        as_number(self.rows_per_person, "rows_per_person", 1)
+        if int(self.rows_per_person) != self.rows_per_person:
+            raise ValueError(f"rows_per_person must be a whole number, got {self.rows_per_person!r}.")
         _warn_of_tuning(type(self).__name__, self.budget)
         schema = Schema(list(mechanism.statistic.columns))
         by_name = dict(zip(schema.names, codes.T, strict=True))
@@ -92,7 +126,7 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
         )
         if mechanism.events is None:
             told = f"{type(self).__name__}: this budget makes no promise of differential privacy."
-            warnings.warn(f"{told} Give an ε.", PrivacyLeakWarning, stacklevel=4)
+            warn(f"{told} Give an ε.", PrivacyLeakWarning)
         self._mechanism = mechanism
         self._state = mechanism.release(Arrays(table), self._coins())
         self.budget_ = mechanism.noise
@@ -105,15 +139,16 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
         Nothing tells whether the rows were ever fitted: forgetting others takes them out all the same.
         """
         self._require_fitted()
+        if not len(X):
+            return self  # nobody leaves today
         gone = self._mechanism.statistic.of_matrix(self._codes(X, y))
         self._mechanism.forget_in_place(self._state, gone)
         self._kept = {}
         if self._count() < self._least:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__}: more rows were forgotten than were ever fitted, or some twice; "
                 "noise alone does not explain so low a count.",
                 ForgottenTooMany,
-                stacklevel=2,
             )
         return self
 
@@ -148,22 +183,28 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
         answer = {name: np.asarray(self._told()[name]) for name in self._numbers}
 
         def flat(values: FloatArray) -> FloatArray:
-            found = self._answers(values)
+            found = self._untamed(values)
             return np.concatenate([np.ravel(found[name]) for name in self._numbers])
 
         values = self._state.value.astype(float)
         _, low, high, _ = redrawn(self._mechanism, values, flat, confidence, _DRAWS)
+        shown = np.concatenate([np.ravel(part) for part in answer.values()])
+        low, high = np.minimum(low, shown), np.maximum(high, shown)
         cuts = np.cumsum([part.size for part in answer.values()])[:-1]
         ends = zip(answer.items(), np.split(low, cuts), np.split(high, cuts), strict=True)
         return {name: (a.reshape(part.shape), b.reshape(part.shape)) for (name, part), a, b in ends}
+
+    def _untamed(self, values: FloatArray) -> dict[str, Any]:
+        """The answers as intervals need them: without a bias that would not show in how they move."""
+        return self._answers(values)
 
     _numbers: tuple[str, ...] = ()  # the fitted attributes that intervals speak of
     _solved_with: tuple[str, ...] = ()  # parameters that may change after fitting: they spend nothing
 
     def _told(self) -> dict[str, Any]:
         self._require_fitted()
-        now = tuple(getattr(self, name) for name in self._solved_with)
-        if not self._kept or any(a is not b for a, b in zip(self._kept["for"], now, strict=True)):
+        now = repr([getattr(self, name) for name in self._solved_with])
+        if self._kept.get("for") != now:
             self._kept.update(self._answers(self._state.value.astype(float)))
             self._kept["for"] = now
         return self._kept
@@ -177,20 +218,22 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
 
     def _budget(self) -> Any:
         """The budget as a value: a number is a pure ε."""
-        if isinstance(self.budget, Budget | Zcdp | Law | tuple):
+        several = isinstance(self.budget, tuple) and all(isinstance(law, Law) for law in self.budget)
+        if isinstance(self.budget, Budget | Zcdp | Law) or several:
             return self.budget
         if isinstance(self.budget, bool) or not isinstance(self.budget, int | float | np.number):
-            raise BadBudget("budget", self.budget, "a number (ε), a Budget or a Zcdp")
+            raise BadBudget(
+                "budget", self.budget, "a number (ε), a Budget such as Budget(1.0, 1e-6), or a Zcdp"
+            )
         return Budget(float(self.budget))
 
     def _coins(self) -> Coins:
         if self.random_state is None:
             return secure()
-        warnings.warn(
+        warn(
             f"{type(self).__name__}: with a random_state whoever learns it can take the noise off again. "
             "Leave it out where people are protected by it.",
             SeededNoiseWarning,
-            stacklevel=4,
         )
         if hasattr(self.random_state, "noisy"):  # coins of ours, for exact worlds
             return self.random_state  # type: ignore[no-any-return]
@@ -201,13 +244,13 @@ def _warn_of_tuning(name: str, budget: Any) -> None:
     """Inside a search or a cross-validation every fit is a release of its own."""
     frame = sys._getframe(1)
     while frame is not None:
-        if frame.f_globals.get("__name__", "").startswith("sklearn.model_selection"):
-            warnings.warn(
-                f"{name}: every fit of a search or cross-validation publishes again and spends its budget "
-                f"({budget!r}) on the rows of its fold; their ε add up, and scores on private rows carry no "
-                "noise at all. Tune on public data, or count every fit.",
+        if frame.f_globals.get("__name__", "").startswith(_MANY_FITS):
+            warn(
+                f"{name}: every fit of a search, a cross-validation or an ensemble publishes again and "
+                f"spends its budget ({budget!r}) on the rows that it is given; their ε add up, rows drawn "
+                "twice count twice, and scores on private rows carry no noise. Tune on public data, or count "
+                "every fit.",
                 TuningWarning,
-                stacklevel=4,
             )
             return
         frame = frame.f_back  # type: ignore[assignment]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
 from undeleted.arrays import FloatArray, IntArray
 from undeleted.estimators._base import Forgetting, checked
@@ -88,9 +88,9 @@ class OfTarget(RegressorMixin, OfRows):  # type: ignore[misc]
     _both: Grid
 
     def _fitted_target(self, X: Any, y: Any) -> IntArray:
-        X, y = checked(self, X, y, dtype=np.float64, y_numeric=True)
+        X, y = checked(self, X, y, dtype=np.float64)
         low, high = bounds_for(self.bounds, X, type(self).__name__)
-        y = np.asarray(y, dtype=np.float64)[:, None]
+        y = _numbers(y)[:, None]
         least, most = bounds_for(self.bounds_y, y, type(self).__name__, "bounds_y")
         self._grid = Grid.between(low, high, self.steps, "x")
         self._target = Grid.between(least, most, self.steps, "y")
@@ -102,16 +102,28 @@ class OfTarget(RegressorMixin, OfRows):  # type: ignore[misc]
         if y is None:
             raise ValueError(f"{type(self).__name__}.forget requires y: the targets of the rows that leave.")
         if not (type(y) is np.ndarray and y.dtype == np.float64 and y.ndim == 1):
-            try:
-                y = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
-            except ValueError:
-                raise ValueError("y must be one number a row") from None
+            y = _numbers(column_or_1d(y, warn=True))
         if len(y) != len(X):
             check_consistent_length(X, y)
-        return self._both.codes(np.concatenate([X, y[:, None]], axis=1))
+        try:
+            return self._both.codes(np.concatenate([X, y[:, None]], axis=1))
+        except ValueError:
+            assert_all_finite(y, input_name="y")  # whose fault it is
+            raise
 
     def predict(self, X: Any) -> FloatArray:
         """The linear answer; it is not moved to `bounds_y`."""
         told = self._told()
         X = checked(self, X, reset=False, dtype=np.float64)
         return np.asarray(X @ told["coef_"] + told["intercept_"])
+
+
+def _numbers(y: Any) -> FloatArray:
+    """A target as numbers, without a value in the message when it is none."""
+    try:
+        with np.errstate(all="ignore"):
+            if np.asarray(y).dtype.kind != "c":
+                return np.asarray(y, dtype=np.float64)
+    except (ValueError, TypeError):
+        pass
+    raise ValueError("y must be one number a row") from None

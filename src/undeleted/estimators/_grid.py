@@ -5,7 +5,6 @@ columns are put on their grids at once: a row costs a few microseconds.
 """
 
 import math
-import warnings
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,10 +15,12 @@ from sklearn.utils.validation import assert_all_finite
 
 from undeleted.arrays import FloatArray, IntArray
 from undeleted.errors import BadBounds, MissingBounds, PrivacyLeakWarning, UndeclaredValue
+from undeleted.estimators._warnings import warn
 from undeleted.schema import Category, Number
 from undeleted.statistics._kernels import kernel
 
 FEW = 16
+LAYOUT = "All low bounds come first, then all high ones: (low, high), or ([low, …], [high, …])."
 MOST_STEPS = 2**16  # sums over two thousand million rows still fit 64 bits
 
 
@@ -82,45 +83,39 @@ class Labels:
     """Declared values, sorted; what they are called stays outside of what is published."""
 
     values: Any
+    places: dict[Any, int]  # the code of every value; always there, so that a pickle tells nothing by it
 
     @classmethod
     def of(cls, declared: Any) -> "Labels":
         try:
-            return cls(np.unique(np.asarray(declared)))
+            values = np.unique(np.asarray(declared))
         except TypeError:
             raise TypeError("every argument must be a string or a number") from None
+        return cls(values, {value: code for code, value in enumerate(values.tolist())})
 
     def column(self, name: str) -> Category:
         return Category(name, values=tuple(str(i) for i in range(len(self.values))))
 
-    @cached_property
-    def places(self) -> dict[Any, int]:
-        """The code of every value, for a few at a time."""
-        return {value: code for code, value in enumerate(self.values.tolist())}
-
     def codes(self, given: Any, what: str) -> Any:
         """Where each value stands among the declared ones; one that does not is refused."""
         given = np.asarray(given)
-        if given.size <= FEW:
-            try:
-                return [self.places[value] for value in given.tolist()]
-            except (KeyError, TypeError):
-                pass  # said below, with all that is wrong
-        if given.dtype.kind != self.values.dtype.kind and "O" not in (
-            given.dtype.kind,
-            self.values.dtype.kind,
-        ):
-            given = (
-                given.astype(self.values.dtype) if _comparable(given, self.values) else given.astype(object)
-            )
+        if given.size <= FEW or given.dtype.kind != self.values.dtype.kind or given.dtype.kind in "cmMO":
+            kinds = {given.dtype.kind, self.values.dtype.kind}
+            alike = given.dtype == self.values.dtype if kinds & set("mM") else "c" not in kinds
+            found = [self._place(value) if alike else -1 for value in given.tolist()]
+            wrong = found.count(-1)
+        else:
+            found = np.minimum(self.values.searchsorted(given), len(self.values) - 1)
+            wrong = int(np.sum(self.values[found] != given))
+        if wrong:
+            raise UndeclaredValue(what, wrong, "Declare it when you fit, or correct the rows.")
+        return found
+
+    def _place(self, value: Any) -> int:
         try:
-            at = np.minimum(self.values.searchsorted(given), len(self.values) - 1)
-            wrong = self.values[at] != given
-        except TypeError:
-            at, wrong = np.zeros(given.shape, dtype=np.int64), np.ones(given.shape, dtype=bool)
-        if np.any(wrong):
-            raise UndeclaredValue(what, int(np.sum(wrong)), "Declare it when you fit, or correct the rows.")
-        return np.asarray(at, dtype=np.int64)
+            return self.places.get(value, -1)
+        except TypeError:  # something that is no value at all, such as a list
+            return -1
 
 
 def bounds_for(
@@ -134,7 +129,7 @@ def bounds_for(
         if given != "data":
             raise BadBounds(parameter, f"{given!r} are no bounds.", 'Give a pair (low, high), or "data".')
         told = f"{estimator}: `{parameter}` are read off the data and published without noise."
-        warnings.warn(f"{told} Give public ones.", PrivacyLeakWarning, stacklevel=4)
+        warn(f"{told} Give public ones.", PrivacyLeakWarning)
         low, high = data.min(axis=0), data.max(axis=0)
         same = low >= high
         return np.where(same, low - 0.5, low), np.where(same, high + 0.5, high)
@@ -142,9 +137,11 @@ def bounds_for(
         low, high = (np.broadcast_to(np.asarray(end, dtype=float), (columns,)).copy() for end in given)
     except (TypeError, ValueError):
         rule = f"a pair of numbers, or of lists with {columns} numbers each."
-        raise BadBounds(parameter, f"they must be {rule}", "Give (low, high) or ([…], […]).") from None
-    if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
-        raise BadBounds(parameter, "every low bound must be finite and below its high one.", "Correct them.")
+        raise BadBounds(parameter, f"they must be {rule}", LAYOUT) from None
+    wrong = ~(np.isfinite(low) & np.isfinite(high) & (low < high))
+    if wrong.any():
+        problem = f"the low bound of feature {int(wrong.argmax())} must be finite and below its high one."
+        raise BadBounds(parameter, problem, LAYOUT)
     return low, high
 
 
@@ -156,22 +153,14 @@ def declared(given: Any, data: Any, estimator: str, parameter: str, example: str
         if given != "data":
             raise BadBounds(parameter, f"{given!r} is no list.", 'Give a list, or "data".')
         told = f"{estimator}: `{parameter}` are read off the data and published without noise."
-        warnings.warn(f"{told} Declare them.", PrivacyLeakWarning, stacklevel=4)
+        warn(f"{told} Declare them.", PrivacyLeakWarning)
         return Labels.of(data)
-    labels = Labels.of(given)
-    if labels.values.ndim != 1 or labels.values.size == 0 or isinstance(given, bytes):
+    listed = sorted(given, key=repr) if isinstance(given, set | frozenset) else given
+    if isinstance(given, bytes | dict) or np.ndim(listed) != 1 or np.size(listed) == 0:
         raise BadBounds(parameter, "they must be a list of values.", f"Give such as {example}.")
-    return labels
+    return Labels.of(listed)
 
 
 def _exact(value: float) -> Fraction:
     """A bound as it is written: 0.1 is one tenth."""
     return Fraction(repr(float(value)))
-
-
-def _comparable(given: Any, values: Any) -> bool:
-    numbers = "iufb"
-    if given.dtype.kind not in numbers or values.dtype.kind not in numbers:
-        return False
-    with np.errstate(invalid="ignore"):
-        return np.array_equal(given, given.astype(values.dtype).astype(given.dtype))

@@ -11,7 +11,7 @@ import numpy as np
 
 from undeleted.arrays import FloatArray, IntArray
 from undeleted.errors import BadBounds, MissingBounds
-from undeleted.estimators._base import checked, told, whole
+from undeleted.estimators._base import as_number, checked, told, whole
 from undeleted.estimators._faces import OfClasses
 from undeleted.estimators._grid import FEW, Labels, declared
 from undeleted.mechanisms.noisy_class_histograms import NoisyClassHistograms
@@ -81,8 +81,7 @@ class CategoricalNB(OfClasses):
         self.categories_ = [feature.values for feature in self._features]
         columns: tuple[Category, ...] = tuple(f.column(f"x{i}") for i, f in enumerate(self._features))
         label = self._labels.column("class")
-        if not self.alpha >= 0:
-            raise ValueError(f"alpha should be >= 0, got {self.alpha!r}.")
+        as_number(self.alpha, "alpha")
         mechanism = NoisyClassHistograms(columns, label, self._budget(), self.rows_per_person)
         self._publish(mechanism, np.column_stack([self._category_codes(X), labels]))
         return self
@@ -99,6 +98,11 @@ class CategoricalNB(OfClasses):
             raise MissingBounds(name, "categories", 'categories=[["a", "b"], [0, 1, 2]]')
         if isinstance(self.categories, str):
             return [declared(self.categories, X[:, i], name, "categories", "") for i in range(width)]
+        lists = not isinstance(self.categories, dict) and all(
+            not isinstance(given, str | bytes | dict) and np.ndim(given) == 1 for given in self.categories
+        )
+        if not lists:
+            raise BadBounds("categories", "they must be lists.", 'Give such as [["a", "b"], [0, 1, 2]].')
         if len(self.categories) != width:
             problem = f"{len(self.categories)} lists were given for {width} features."
             raise BadBounds("categories", problem, "Give a list of categories for every feature.")
@@ -115,12 +119,13 @@ class CategoricalNB(OfClasses):
         return np.column_stack([self._category_codes(X), self._label_codes(y, len(X))])
 
     def _quick_codes(self, X: Any, y: Any) -> IntArray | None:
-        """A few rows in a plain array, looked up one by one; None if anything is unusual."""
+        """A few rows in plain arrays, looked up one by one; None if anything is unusual."""
         plain = type(X) is np.ndarray and type(y) is np.ndarray and "feature_names_in_" not in self.__dict__
         if not plain or X.ndim != 2 or X.shape != (len(y), self.n_features_in_) or not 0 < len(y) <= FEW:
             return None
-        places = [feature.places for feature in self._features]
-        labels = self._labels.places
+        if X.dtype.kind not in "biufUO" or y.dtype.kind not in "biufUO":
+            return None
+        places, labels = [feature.places for feature in self._features], self._labels.places
         try:
             rows = [
                 [*(place[value] for place, value in zip(places, row, strict=True)), labels[label]]
@@ -131,7 +136,7 @@ class CategoricalNB(OfClasses):
         return np.array(rows, dtype=np.int64)
 
     def _answers(self, values: FloatArray) -> dict[str, Any]:
-        shares, tables = self._mechanism.log_shares(values, self.alpha)
+        shares, tables = self._mechanism.log_shares(values, as_number(self.alpha, "alpha"))
         return {
             "class_count_": self._mechanism.counts_of(values),
             "class_log_prior_": shares,

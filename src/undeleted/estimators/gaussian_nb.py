@@ -78,12 +78,7 @@ class GaussianNB(OfClasses):
     def fit(self, X: Any, y: Any) -> "GaussianNB":
         """Publish, once."""
         codes = self._fitted_classes(X, y)
-        if self.priors is not None:
-            priors = np.asarray(self.priors, dtype=float)
-            if priors.shape != (len(self.classes_),):
-                raise ValueError("Number of priors must match number of classes.")
-            if (priors < 0).any() or not np.isclose(priors.sum(), 1.0):
-                raise ValueError("The priors must be non-negative and add up to 1.")
+        self._priors()
         label = self._labels.column("class")
         mechanism = NoisyClassMoments(self._grid.columns, self._budget(), label, self.rows_per_person)
         self._publish(mechanism, codes)
@@ -91,7 +86,8 @@ class GaussianNB(OfClasses):
 
     def _answers(self, values: FloatArray) -> dict[str, Any]:
         found = self._mechanism.gaussians_of(values)
-        prior = found.shares if self.priors is None else np.asarray(self.priors, dtype=float)
+        known = self._priors()
+        prior = found.shares if known is None else known
         return {
             "theta_": found.means,
             "var_": found.variances,
@@ -99,6 +95,17 @@ class GaussianNB(OfClasses):
             "class_count_": found.counts,
             "class_prior_": prior,
         }
+
+    def _priors(self) -> FloatArray | None:
+        """Class shares that are known beforehand, checked."""
+        if self.priors is None:
+            return None
+        priors = np.asarray(self.priors, dtype=float)
+        if priors.shape != (len(self.classes_),):
+            raise ValueError("Number of priors must match number of classes.")
+        if (priors < 0).any() or not np.isclose(priors.sum(), 1.0):
+            raise ValueError("The priors must be non-negative and add up to 1.")
+        return priors
 
     def _log_joint(self, X: Any) -> FloatArray:
         X = checked(self, X, reset=False, dtype=np.float64)

@@ -16,7 +16,7 @@ import numpy as np
 
 from undeleted.arrays import FloatArray
 from undeleted.errors import BadQuestion
-from undeleted.estimators._base import STEPS, checked, told, whole
+from undeleted.estimators._base import STEPS, as_number, checked, told, whole
 from undeleted.estimators._faces import OfClasses
 from undeleted.mechanisms.noisy_second_moments import NoisySecondMoments
 from undeleted.privacy import Budget, Zcdp
@@ -90,6 +90,9 @@ class LogisticRegression(OfClasses):
     @whole
     def fit(self, X: Any, y: Any) -> "LogisticRegression":
         """Publish, once."""
+        as_number(self.penalty, "penalty")
+        if self.expected_rows is not None:
+            as_number(self.expected_rows, "expected_rows", 1)
         codes = self._fitted_classes(X, y)
         if len(self.classes_) < 2:
             raise ValueError("This estimator needs at least 2 classes; only one class was declared.")
@@ -125,7 +128,14 @@ class LogisticRegression(OfClasses):
         return bool(2 * np.sqrt(d) * spread < 0.3 * self.expected_rows)
 
     def _answers(self, values: FloatArray) -> dict[str, Any]:
-        slopes, intercepts = self._mechanism.discriminants_of(values, self.penalty)
+        return self._solved(values, tame=True)
+
+    def _untamed(self, values: FloatArray) -> dict[str, Any]:
+        return self._solved(values, tame=False)
+
+    def _solved(self, values: FloatArray, tame: bool) -> dict[str, Any]:
+        penalty = as_number(self.penalty, "penalty")
+        slopes, intercepts = self._mechanism.discriminants_of(values, penalty, tame)
         if len(slopes) == 2:
             slopes, intercepts = slopes[1:] - slopes[:1], intercepts[1:] - intercepts[:1]
         return {"coef_": slopes, "intercept_": intercepts}

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from undeleted.arrays import FloatArray
-from undeleted.estimators._base import STEPS, checked, told, whole
+from undeleted.estimators._base import STEPS, checked, told, transformed, whole
 from undeleted.estimators._faces import OfRows
 from undeleted.mechanisms.noisy_second_moments import NoisySecondMoments
 
@@ -113,7 +113,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfRows):  # type: i
     def inverse_transform(self, X: Any) -> FloatArray:
         """Rows again, up to what the components leave out."""
         told = self._told()
-        X = np.asarray(X, dtype=np.float64)
+        X = transformed(X, self.n_components_)
         return np.asarray((X * self._scale(told) if self.whiten else X) @ told["components_"] + told["mean_"])
 
     def _scale(self, told: dict[str, Any]) -> FloatArray:

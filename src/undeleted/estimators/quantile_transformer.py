@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
 from undeleted.arrays import FloatArray
-from undeleted.estimators._base import STEPS, checked, told, whole
+from undeleted.estimators._base import STEPS, checked, told, transformed, whole
 from undeleted.estimators._faces import OfRows
 from undeleted.mechanisms._linear import Cells
 from undeleted.mechanisms.noisy_quantiles import NoisyQuantiles
@@ -98,7 +98,7 @@ class QuantileTransformer(OneToOneFeatureMixin, TransformerMixin, OfRows):  # ty
     def inverse_transform(self, X: Any) -> FloatArray:
         """Values again."""
         quantiles = self._told()["quantiles_"]
-        X = np.array(X, dtype=np.float64)
+        X = transformed(X, quantiles.shape[1])
         X = ndtr(X) if self.output_distribution == "normal" else X
         for i in range(X.shape[1]):
             X[:, i] = np.interp(X[:, i], self.references_, quantiles[:, i])

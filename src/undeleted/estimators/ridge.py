@@ -6,7 +6,7 @@ that it may be changed on a fitted model, and nothing is spent.
 
 from typing import Any
 
-from undeleted.estimators._base import STEPS, whole
+from undeleted.estimators._base import STEPS, as_number, whole
 from undeleted.estimators.linear_regression import LinearRegression
 
 
@@ -52,12 +52,11 @@ class Ridge(LinearRegression):
 
     @property
     def _penalty(self) -> float:  # type: ignore[override]
-        return float(self.alpha)
+        return as_number(self.alpha, "alpha")
 
     @whole
     def fit(self, X: Any, y: Any) -> "Ridge":
         """Publish, once."""
-        if not self.alpha >= 0:
-            raise ValueError(f"alpha should be >= 0, got {self.alpha!r}.")
+        as_number(self.alpha, "alpha")
         super().fit(X, y)
         return self

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
 from undeleted.arrays import FloatArray
-from undeleted.estimators._base import STEPS, checked, told, whole
+from undeleted.estimators._base import STEPS, checked, told, transformed, whole
 from undeleted.estimators._faces import OfRows
 from undeleted.mechanisms.noisy_class_moments import NoisyClassMoments
 
@@ -80,7 +80,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, OfRows):  # type: i
     def _answers(self, values: FloatArray) -> dict[str, Any]:
         found = self._mechanism.gaussians_of(values)
         variance = found.variances[0]
-        step = 2 * self._mechanism.units.half / self.steps
+        step = np.array([float(column.step) for column in self._grid.columns])
         scale = np.where(variance > step**2, np.sqrt(variance), 1.0)
         return {"mean_": found.means[0], "var_": variance, "scale_": scale}
 
@@ -97,7 +97,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, OfRows):  # type: i
     def inverse_transform(self, X: Any) -> FloatArray:
         """Rows as they were."""
         told = self._told()
-        X = np.array(X, dtype=np.float64)
+        X = transformed(X, self.n_features_in_)
         if self.with_std:
             X *= told["scale_"]
         if self.with_mean:

@@ -10,6 +10,8 @@ Nothing that is stored is ever clamped; post-processing works on copies.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from typing import TypeAlias
 
 import numpy as np
@@ -24,6 +26,7 @@ from undeleted.schema import Table
 from undeleted.statistics import Contribution, Statistic
 
 Noise: TypeAlias = Privacy | Law | tuple[Law, ...]
+FEW = 4  # cells, so that blocks of one law are noised together
 _LAWS = DiscreteLaplace | DiscreteGaussian | FiniteLaw | NoNoise
 
 
@@ -89,8 +92,20 @@ class Linear(ABC):
     def release(self, totals: Totals, coins: Coins) -> Cells:
         require_rows(totals, self.rows_per_person)
         exact = totals.total(self.statistic)
-        blocks = zip(self.statistic.starts, self.statistic.blocks, self.laws, strict=True)
-        return Cells(np.concatenate([coins.noisy(law, exact[s : s + b.width]) for s, b, law in blocks]))
+        noisy, start = [], 0
+        for (law, _), group in groupby(self._alike(), key=itemgetter(0)):
+            end = start + sum(width for _, width in group)
+            noisy.append(coins.noisy(law, exact[start:end]))
+            start = end
+        return Cells(np.concatenate(noisy))
+
+    def _alike(self) -> list[tuple[tuple[Law, int], int]]:
+        """Blocks with the law, and whether a neighbour may join: a call costs more than a few cells."""
+        widths = [block.width for block in self.statistic.blocks]
+        return [
+            ((law, -1 if w <= FEW else i), w)
+            for i, (law, w) in enumerate(zip(self.laws, widths, strict=True))
+        ]
 
     def contribution(self, deleted: Table) -> Contribution:
         return self.statistic.of(deleted)

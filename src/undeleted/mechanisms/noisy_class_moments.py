@@ -112,12 +112,12 @@ class NoisyClassMoments(Linear):
 
 
 def _steadied(variances: FloatArray, wobble: FloatArray, shares: FloatArray) -> FloatArray:
-    """Variances by class, each pulled towards the classes' own mean as far as the noise alone may explain."""
+    """Variances by class, pulled towards those of all classes together by the share that noise explains."""
     weight = shares[:, None]
     common = (weight * variances).sum(axis=0)
     doubt = np.sqrt((weight**2 * wobble).sum(axis=0))
     common = np.clip(np.maximum(common, doubt / 2), _TINY, 1.0)
-    apart = np.maximum((variances - common) ** 2, 1e-30)
-    kept = np.clip(1 - wobble / apart, 0.0, 1.0)
+    apart = variances - common
+    kept = max(0.0, 1 - float(wobble.sum()) / max(float((apart**2).sum()), 1e-300))
     least = np.where(wobble > 0, 0.1 * common, _TINY)
-    return np.asarray(np.clip(common + kept * (variances - common), least, 1.0))
+    return np.asarray(np.clip(common + kept * apart, least, 1.0))

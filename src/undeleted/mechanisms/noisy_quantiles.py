@@ -86,6 +86,11 @@ def _from_leaves(mechanism: RangeCounts, leaves: FloatArray, shares: Sequence[fl
     Records are spread evenly inside a step of the grid.
     """
     cumulative = np.cumsum(leaves[: mechanism.column.cells])
+    evenly = max(float(cumulative[-1]), 0.0) * np.arange(1, cumulative.size + 1) / cumulative.size
+    apart = cumulative - evenly
+    noise = mechanism.worst_variance(0.5) * apart.size
+    kept = max(0.0, 1 - noise / max(float(apart @ apart), 1e-300))  # what noise does not explain
+    cumulative = evenly + kept * apart
     rising = isotonic_regression(cumulative).x
     below = np.concatenate([[0.0], np.maximum(rising, 0.0)])
     if below[-1] <= 0:

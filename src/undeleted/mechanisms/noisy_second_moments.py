@@ -117,15 +117,20 @@ class NoisySecondMoments(Linear):
         if not intercept:
             return slopes, 0.0
         known = _signal(plan.means_together / (n * n), float(mean @ mean))
-        mean = units.centre + units.half * (mean * known)
+        mean = units.centre + units.half * np.minimum(np.maximum(mean * known, -1.0), 1.0)
         return slopes, float(mean[d]) - float(slopes @ mean[:d])
 
     def discriminants(self, release: Cells, penalty: float = 0.0) -> tuple[FloatArray, FloatArray]:
         """A row of slopes and an intercept for every class: log P(class | record), up to a constant."""
         return self.discriminants_of(release.value.astype(float), penalty)
 
-    def discriminants_of(self, values: FloatArray, penalty: float = 0.0) -> tuple[FloatArray, FloatArray]:
-        """Classes that share a covariance: the logistic model that their moments determine."""
+    def discriminants_of(
+        self, values: FloatArray, penalty: float = 0.0, tame: bool = True
+    ) -> tuple[FloatArray, FloatArray]:
+        """Classes that share a covariance: the logistic model that their moments determine.
+
+        Taming is a bias; intervals are made without it.
+        """
         if self.by is None:
             raise BadQuestion("discriminants need classes.", "Publish the moments by class.")
         plan, d, k = self._plan, len(self.over), self.statistic.classes
@@ -137,9 +142,11 @@ class NoisySecondMoments(Linear):
         apart = seen - common
         blur = (plan.of_sums / counts) ** 2
         noise = float(blur.sum()) * (k - 1) / k
-        means = np.clip(common + apart * max(_signal(noise, float((apart**2).sum())), 0.05), -1.0, 1.0)
-        inner = self._tamed(second - (shares * means).T @ means, n)
-        inner.ravel()[:: d + 1] += (shares * blur).sum(axis=0) + penalty / (n * self.units.half**2)
+        kept = max(_signal(noise, float((apart**2).sum())), 0.05) if tame else 1.0
+        means = np.clip(common + apart * kept, -1.0, 1.0)
+        inner = self._tamed(second - (shares * means).T @ means, n, raised=tame)
+        spread = (shares * blur).sum(axis=0) if tame else 0.0
+        inner.ravel()[:: d + 1] += spread + penalty / (n * self.units.half**2)
         slopes = _solve(inner, means.T).T
         at = np.log(shares[:, 0]) - 0.5 * (slopes * means).sum(axis=1)
         slopes = slopes / self.units.half

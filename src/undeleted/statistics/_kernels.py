@@ -16,10 +16,12 @@ def kernel(name: str) -> Callable[..., Any] | None:
     except ImportError:
         return None
     loops: dict[str, Any] = {"encode": _encode, "class": _class_moments, "second": _second_moments}
+    compiled: Callable[..., Any]
     try:
-        return njit(cache=True)(loops[name])
+        compiled = njit(cache=True)(loops[name])
     except RuntimeError:  # no folder to keep the compiled code in
-        return njit(loops[name])
+        compiled = njit(loops[name])
+    return compiled
 
 
 def _encode(values: Any, low: Any, step: Any, last: Any, out: Any) -> bool:

@@ -29,7 +29,9 @@ from tasks import (
     split,
 )
 
-PATIENCE = 20  # seconds; its sampler for eigenvectors rejects for ever where they are well known
+PATIENCE = (
+    20  # seconds of its own work; its sampler for eigenvectors rejects for ever where they are well known
+)
 
 
 def score(model: str, data: Any, rows: Any, test: Any, epsilon: float, seed: int) -> float:
@@ -92,26 +94,30 @@ def out_of_patience(*_: Any) -> None:
 
 def main(path: str, seeds: int, epsilon: float) -> None:
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGALRM, out_of_patience)
+    signal.signal(signal.SIGPROF, out_of_patience)
     with np.load(path) as arrays:
         data = {name: (arrays[name + " X"], arrays[name + " y"]) for name in {k[:-2] for k in arrays.files}}
     for model, names in TASKS.items():
         for name in names:
-            failed = 0
+            failed = {"before": 0, "after": 0}
             for seed in range(FIRST_SEED, FIRST_SEED + seeds):
                 train, gone, test = split(len(data[name][0]), seed)
                 left = train[len(gone) :]
-                before = after = None
-                try:
-                    if failed < 2:
-                        signal.alarm(PATIENCE)
-                        before = score(model, data[name], train, test, epsilon, seed)
-                        after = score(model, data[name], left, test, epsilon / 2, seed + 1000)
-                except (TimeoutError, RuntimeError) as error:
-                    failed += 1
-                    print(model, name, epsilon, type(error).__name__, error, file=sys.stderr, flush=True)
-                signal.alarm(0)
-                result = {"model": model, "data": name, "seed": seed, "before": before, "after": after}
+                result: dict[str, Any] = {"model": model, "data": name, "seed": seed}
+                for when, rows, share, coins in (
+                    ("before", train, epsilon, seed),
+                    ("after", left, epsilon / 2, seed + 1000),
+                ):
+                    result[when] = None
+                    try:
+                        if failed[when] < 2:
+                            signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+                            result[when] = score(model, data[name], rows, test, share, coins)
+                    except (TimeoutError, RuntimeError) as error:
+                        failed[when] += 1
+                        print(model, name, epsilon, when, type(error).__name__, error, file=sys.stderr)
+                    finally:
+                        signal.setitimer(signal.ITIMER_PROF, 0)
                 print(json.dumps(result), flush=True)
 
 

@@ -187,7 +187,7 @@ accuracy, R² (predictions moved to the target's bounds) and variance captured (
 of the most that two can); lower for errors (of means in standard deviations and of scales as logarithms, root
 mean square) and rank errors (of deciles; theirs sorted). The last columns are the share of the largest class,
 for guessing, and scikit-learn's model without privacy. diffprivlib has no naive Bayes on categories: theirs
-is made of its histograms. The seeds are fresh, the data sets are not: they were looked at while the estimators
+is made of its histograms. The seeds are fresh, the data sets are not: they were looked at while estimators
 were written. Of some 150 intervals a few exclude 0 by chance.
 
 """

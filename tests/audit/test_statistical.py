@@ -1,7 +1,7 @@
 """Verdicts on what is known to leak and on what is known to be safe.
 
 ALARM: how far an audit gets depends on the machine, and so do its looks; a verdict on a safe randomised
-target is a false alarm with probability 1e-5 at most, by the promise of an audit that is asked for that
+target is a false alarm with probability 1e-3 at most, by the promise of an audit that is asked for that
 confidence.  The leaky twins are caught at the same one.  `benchmarks/false_alarms.py` counts at 95 %.
 """
 
@@ -18,7 +18,7 @@ from undeleted.errors import BadQuestion, TargetFailed
 
 TINY = Path(__file__).parent / "curators" / "tiny.py"
 LOOSE = Options(budget=60)
-SURE = 1 - 1e-5
+SURE = 0.999
 
 
 def tiny(name, **kwargs):

@@ -183,6 +183,8 @@ class _Parts:
                 return Text("x") if "Text" in str(parameter.annotation) else self.column
             case "over":
                 return None if optional else (self.column,)
+            case "by":  # classes: the values themselves
+                return None if optional else self.column
             case "schema":
                 return Schema([self.column])
             case "statistic":

@@ -167,4 +167,5 @@ def _shares(weights: Sequence[float]) -> list[float]:
     for weight in weights:
         if not (math.isfinite(weight) and weight > 0):
             raise BadBudget("weight", weight, "positive and finite")
-    return [weight / math.fsum(weights) for weight in weights]
+    whole = math.fsum(weights)
+    return [weight / whole for weight in weights]

@@ -2,8 +2,7 @@
 
     python peer_diffprivlib.py DATA.npz SEEDS EPSILON       a JSON line per result
 
-Neighbours differ in one row that is replaced, the number of rows is public, and bounds and norms are those
-of the box [−1, 1].  After deletions a user who retrains publishes twice: each release gets half of the ε.
+The number of rows is public, and bounds and norms are those of the box [−1, 1].  After deletions a user who retrains publishes twice: each release gets half of the ε.
 """
 
 import json
@@ -70,14 +69,11 @@ def score(model: str, data: Any, rows: Any, test: Any, epsilon: float, seed: int
 
 
 def from_histograms(X: Any, y: Any, rows: Any, test: Any, epsilon: float, seed: int) -> Any:
-    """It has no naive Bayes on categories; what its user would build of its histograms.
-
-    Their neighbours differ by one row added or removed, so they get half of the ε too.
-    """
+    """It has no naive Bayes on categories; what its user would build of its histograms."""
     rng = np.random.RandomState(seed)
     joint = np.zeros((len(test), 2))
     for i, k in enumerate(ADULT_CATEGORIES.values()):
-        share = epsilon / 2 / X.shape[1]
+        share = epsilon / X.shape[1]
         both = np.column_stack([X[rows, i], y[rows]])
         edges = [np.arange(k + 1) - 0.5, np.arange(3) - 0.5]
         counts, _ = tools.histogramdd(both, epsilon=share, bins=edges, random_state=rng)

@@ -2,7 +2,8 @@
 
     python peer_diffprivlib.py DATA.npz SEEDS EPSILON       a JSON line per result
 
-The number of rows is public, and bounds and norms are those of the box [−1, 1].  After deletions a user who retrains publishes twice: each release gets half of the ε.
+The number of rows is public, and bounds and norms are those of the box [−1, 1].  After deletions a user who
+retrains publishes twice: each release gets half of the ε.
 """
 
 import json

@@ -13,7 +13,13 @@ from undeleted import registry
 
 
 def __getattr__(name: str) -> Any:
-    return registry.lookup(__name__, name)
+    try:
+        return registry.lookup(__name__, name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "sklearn":
+            raise
+        told = "The estimators need scikit-learn: pip install 'undeleted[models]'."
+        raise ModuleNotFoundError(told, name="sklearn") from None
 
 
 def __dir__() -> list[str]:

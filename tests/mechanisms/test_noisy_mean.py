@@ -22,7 +22,7 @@ PEOPLE = Schema([AGE])
 ALARM = 1e-9
 
 
-def coverage(noise, people, deleted, confidence, runs=1500):
+def coverage(noise, people, deleted, confidence, runs=700):
     """How often the interval holds the exact mean of those who remain."""
     mechanism = NoisyMean(AGE, noise)
     table, gone = PEOPLE.table(people + deleted), PEOPLE.table(deleted)

@@ -1,5 +1,6 @@
 """Faces of several estimators: rows with classes, rows with a target, rows alone."""
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -60,9 +61,9 @@ class OfClasses(ClassifierMixin, OfRows):  # type: ignore[misc]
             check_consistent_length(np.empty((rows, 0)), y)
         return self._labels.codes(y, "label")
 
+    @abstractmethod
     def _log_joint(self, X: Any) -> FloatArray:
         """log P(class, row), up to a constant a row."""
-        raise NotImplementedError
 
     def predict(self, X: Any) -> Any:
         """The likeliest class of every row."""

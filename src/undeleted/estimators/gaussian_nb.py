@@ -91,7 +91,7 @@ class GaussianNB(OfClasses):
         return {
             "theta_": found.means,
             "var_": found.variances,
-            "blur": found.blur,
+            "gaussians": found,
             "class_count_": found.counts,
             "class_prior_": prior,
         }
@@ -110,14 +110,8 @@ class GaussianNB(OfClasses):
     def _log_joint(self, X: Any) -> FloatArray:
         X = checked(self, X, reset=False, dtype=np.float64)
         told = self._told()
-        spread = told["var_"] + told["blur"]
-        joint = np.empty((len(X), len(self.classes_)))
-        with np.errstate(divide="ignore"):
-            prior = np.log(told["class_prior_"])
-        for k, mean in enumerate(told["theta_"]):
-            far = (X - mean) ** 2 / spread[k]
-            joint[:, k] = prior[k] - 0.5 * (np.log(2 * np.pi * spread[k]) + far).sum(axis=1)
-        return joint
+        with np.errstate(divide="ignore"):  # a prior of 0 is a class that is never chosen
+            return np.asarray(np.log(told["class_prior_"]) + told["gaussians"].log_likelihood(X))
 
     def _count(self) -> float:
         return float(self._state.value[: len(self.classes_)].sum())

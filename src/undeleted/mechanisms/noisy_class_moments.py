@@ -38,9 +38,15 @@ class Gaussians:
 
     def log_joint(self, values: FloatArray) -> FloatArray:
         """log P(class) + log P(values | class), a row a record and a column a class."""
-        spread = self.variances + self.blur
-        far = (values[:, None, :] - self.means) ** 2 / spread
-        return np.asarray(np.log(self.shares) - 0.5 * (np.log(2 * np.pi * spread) + far).sum(axis=2))
+        return np.asarray(np.log(self.shares) + self.log_likelihood(values))
+
+    def log_likelihood(self, values: FloatArray) -> FloatArray:
+        """log P(values | class), with variances that carry the noise of their means."""
+        found = np.empty((len(values), len(self.means)))
+        for k, (mean, spread) in enumerate(zip(self.means, self.variances + self.blur, strict=True)):
+            far = (values - mean) ** 2 / spread
+            found[:, k] = -0.5 * (np.log(2 * np.pi * spread) + far).sum(axis=1)
+        return found
 
 
 @dataclass(frozen=True)

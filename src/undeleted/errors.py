@@ -23,6 +23,7 @@
     ├── RuleBroken                a move against the rules of a game
     ├── BadFile                   a file that cannot be read, is of a newer format, or was altered
     │   └── BadSpec               a line of a spec that cannot be
+    ├── BadConnection             a database that cannot be reached, or has no such table
     ├── StoreError                a store that is held, missing its key, or not as it was left
     ├── MissingBounds             an estimator without public bounds, classes or categories
     ├── UndeclaredValue           a label or category that an estimator's declaration does not have
@@ -89,8 +90,9 @@ class BadColumns(SchemaError):
 class RejectedValue(UndeletedError):
     """A record's value met a rule that says error.  The value itself is not told."""
 
-    def __init__(self, column: str, rule: str, row: int, count: int, remedy: str) -> None:
-        where = f"row {row}" if count == 1 else f"{count} rows, the first of them row {row}"
+    def __init__(self, column: str, rule: str, row: int | None, count: int, remedy: str) -> None:
+        first = "" if row is None else f", the first of them row {row}"  # a database has no first row
+        where = f"{count} rows{first}" if count > 1 else "1 row" if row is None else f"row {row}"
         super().__init__(f"column {column!r}: {rule} ({where}).", remedy)
         self.column, self.rule, self.row, self.count = column, rule, row, count
 
@@ -249,6 +251,14 @@ class BadSpec(BadFile):
     def __init__(self, path: str, line: int, problem: str, remedy: str) -> None:
         UndeletedError.__init__(self, f"{path}, line {line}: {problem}", remedy)
         self.path, self.line, self.problem = path, line, problem
+
+
+class BadConnection(UndeletedError):
+    """A database that cannot be reached, refuses, or has no such table.  Passwords are never told."""
+
+    def __init__(self, where: str, problem: str, remedy: str) -> None:
+        super().__init__(f"{where} {problem}", remedy)
+        self.where, self.problem = where, problem
 
 
 class StoreError(UndeletedError):

@@ -4,14 +4,14 @@ Only the columns of the schema and the id are read.  Codes are kept in as few by
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
-from undeleted.errors import BadColumns, BadFile, RejectedValue
+from undeleted.errors import BadColumns, BadFile, RejectedValue, UndeletedError
 from undeleted.schema import Boolean, Category, Number, Schema, Table, Text
 
 ROWS = 1 << 17  # rows of a block
@@ -69,24 +69,30 @@ def blocks(source: str, schema: Schema) -> Iterator[Table]:
     names = ", ".join(_quoted(name) for name in schema.names)
     person = f", {_id(schema.id, present[schema.id])}" if schema.id is not None else ""
     chosen = _ask(source, connection, f"SELECT {names}{person} FROM {relation}", arguments)
-    before = 0
-    batches = iter(chosen.to_arrow_reader(ROWS))
+    yield from in_blocks(source, chosen.to_arrow_reader(ROWS), schema)
+
+
+def in_blocks(source: str, batches: Iterable[Any], schema: Schema) -> Iterator[Table]:
+    """Arrow batches on the grid, not capped yet; row numbers in errors count from the first of them."""
+    before, batches = 0, iter(batches)
     while True:
         try:
             batch = next(batches)
         except StopIteration:
             return
-        except Exception as error:  # what DuckDB meets in the middle of a file
+        except UndeletedError:
+            raise
+        except Exception as error:  # what an engine meets in the middle of a table
             raise _unreadable(source, error) from None
         try:
-            columns = {name: _values(batch.column(name), schema, name) for name in wanted}
+            columns = {name: _values(batch.column(name), schema, name) for name in batch.schema.names}
         except (ValueError, TypeError, NotImplementedError) as error:  # what Arrow says holds values
             raise _unreadable(source, error) from None
         try:
             yield schema.table(columns, cap=False)
         except RejectedValue as error:
-            remedy = error.remedy
-            raise RejectedValue(error.column, error.rule, before + error.row, error.count, remedy) from None
+            row = None if error.row is None else before + error.row
+            raise RejectedValue(error.column, error.rule, row, error.count, error.remedy) from None
         before += batch.num_rows
 
 
@@ -110,6 +116,8 @@ def _values(array: Any, schema: Schema, name: str) -> Any:
             return array.to_numpy(zero_copy_only=False)
         case Number() if pa.types.is_floating(array.type):
             return array.to_numpy(zero_copy_only=False)
+        case Number() if pa.types.is_decimal(array.type) and array.type.scale == 0:
+            return [None if number is None else int(number) for number in array.to_pylist()]
         case Boolean() if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
             return [_WORDS.get(word.strip().lower(), word) if word else None for word in array.to_pylist()]
         case Boolean() | Number() | Text() | Category():

@@ -1,0 +1,169 @@
+"""Connections as a spec names them, and what goes wrong with databases, in words.
+
+    duckdb://warehouse.duckdb          a DuckDB file, beside the spec
+    postgresql://reader@host/db        PostgreSQL; the password comes from PGPASSWORD or ~/.pgpass
+    pyspark://local[2]                 Spark: what stands after // is its master; options follow a ?
+    anything else                      as Ibis connects, if its driver is installed
+    $WAREHOUSE                         any of these, from an environment variable
+
+No message repeats what a driver said: it may hold a password or somebody's value.
+"""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from undeleted.errors import BadConnection, UndeletedError
+
+_SPARK = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+}
+_INSTALL = "Install them with: pip install 'undeleted[scale]'."
+
+
+def connected(connection: str, name: str, folder: Path) -> Any:
+    """A table of a database, by connection and name; names with dots are schema.table."""
+    url = _from_environment(connection)
+    shown = redacted(url)
+    try:
+        import ibis  # noqa: F401
+    except ImportError:
+        raise BadConnection(shown, "needs Ibis, which is not installed.", _INSTALL) from None
+    backend = _connect(url, shown, folder)
+    try:
+        if name.lower().endswith(".parquet") or name.endswith("/"):
+            where = name if "://" in name else str(folder / name)
+            if "://" not in name and not Path(where).exists():
+                raise BadConnection(shown, f"has no {name!r}: there is no such file.", "Check `table`.")
+            return backend.read_parquet(where)
+        *place, table = name.split(".")
+        return backend.table(table, database=tuple(place) if len(place) > 1 else place[0] if place else None)
+    except UndeletedError:
+        raise
+    except Exception as error:
+        if type(error).__name__ in ("TableNotFound", "AnalysisException"):
+            raise BadConnection(
+                shown, f"has no table {name!r}.", "Check `table`; say schema.table where it needs one."
+            ) from None
+        raise complaint(f"{name} at {shown}", error) from None
+
+
+def _from_environment(connection: str) -> str:
+    if not connection.startswith("$"):
+        return connection
+    try:
+        return os.environ[connection[1:]]
+    except KeyError:
+        problem = f"names an environment variable that is not set: {connection[1:]}."
+        raise BadConnection(connection, problem, "Set it to a connection such as postgresql://…") from None
+
+
+def _connect(url: str, shown: str, folder: Path) -> Any:
+    import ibis
+
+    scheme, _, rest = url.partition("://")
+    scheme = "postgres" if scheme == "postgresql" else scheme
+    known = _backends()
+    if not rest and "://" not in url:
+        raise BadConnection(shown, "is not a connection.", "Say such as duckdb://warehouse.duckdb.")
+    if scheme not in known:
+        raise BadConnection(
+            shown, f"names a backend that Ibis does not have: {scheme}.", f"Backends: {', '.join(known)}."
+        )
+    try:
+        if scheme == "pyspark":
+            return _spark(rest)
+        if scheme == "duckdb" and rest and not rest.startswith((":memory:", "md:")):
+            path, _, options = rest.partition("?")
+            if not (folder / path).is_file():
+                raise BadConnection(shown, "is not there.", "Check the path: it is relative to the spec.")
+            url = f"duckdb://{folder / path}" + (f"?{options}" if options else "")
+            return ibis.duckdb.connect(str(folder / path), read_only=True)
+        return ibis.connect(url)
+    except UndeletedError:
+        raise
+    except ImportError:
+        raise BadConnection(shown, f"needs the driver of {scheme}, which is not installed.", _INSTALL) from None
+    except Exception as error:
+        raise complaint(shown, error) from None
+
+
+def _spark(rest: str) -> Any:
+    """A Spark session; Java is looked for first, because Spark's own words do not name it."""
+    import ibis
+    from pyspark.sql import SparkSession
+
+    home = os.environ.get("JAVA_HOME")
+    if not (home and Path(home, "bin", "java").exists()) and shutil.which("java") is None:
+        problem = "needs Java, and there is none on this machine."
+        raise BadConnection("pyspark", problem, "Install Java 17 or newer, or let JAVA_HOME name it.")
+    master, _, options = rest.partition("?")
+    builder = SparkSession.builder.appName("undeleted")
+    if master:
+        plain = master.startswith(("local", "yarn", "k8s", "spark:"))
+        builder = builder.master(master if plain else f"spark://{master}")
+    for key, value in (_SPARK | dict(parse_qsl(options))).items():
+        builder = builder.config(key, value)
+    return ibis.pyspark.connect(builder.getOrCreate())
+
+
+def _backends() -> list[str]:
+    from importlib.metadata import entry_points
+
+    return sorted({entry.name for entry in entry_points(group="ibis.backends")})
+
+
+def redacted(url: str) -> str:
+    """A connection without its password; all of it is hidden where it cannot be taken apart."""
+    scheme, found, rest = url.partition("://")
+    if not found:
+        return url if url.startswith("$") or len(url) < 40 else "the connection"
+    try:
+        parts = urlsplit(f"x://{rest}" if "[" not in rest else "x://")
+        if "[" in rest:  # Spark's local[2]; no password stands there
+            return url.partition("?")[0]
+        if rest.count("@") > 1 or parts.port == -1:
+            raise ValueError
+        person = f"{parts.username}@" if parts.username else ""
+        port = f":{parts.port}" if parts.port else ""
+        return f"{scheme}://{quote(person, safe='@')}{parts.hostname or ''}{port}{parts.path}"
+    except ValueError:
+        return f"{scheme}://…"
+
+
+def complaint(where: str, error: Exception) -> UndeletedError:
+    """What a database complains of, in words that repeat none of its own."""
+    if isinstance(error, UndeletedError):
+        return error
+    said = f"{type(error).__name__} {error}".lower()
+    for words, problem, remedy in (
+        (
+            ("password authentication failed", "no password supplied", "fe_sendauth"),
+            "refuses the password.",
+            "Set PGPASSWORD, or write it into ~/.pgpass.",
+        ),
+        (
+            ("connection refused", "could not connect", "could not translate", "no such file", "timeout"),
+            "cannot be reached.",
+            "Start the server, or check host and port.",
+        ),
+        (('database "', "does not exist"), "has no such database.", "Check the name after the host."),
+        (("role", "does not exist"), "does not know this user.", "Check the name before the @."),
+        (("permission denied", "insufficientprivilege"), "may not be read by this user.", "Grant SELECT."),
+        (("java_gateway", "java gateway", "unsupportedclassversion"), "could not start Java.", "Install Java 17 or newer, or let JAVA_HOME name it."),
+        (
+            ("undefinedcolumn", "undefinedtable", "unresolved_column", "binder", "catalogexception"),
+            "is not as it was when it was opened: a column or the table has changed.",
+            "Publish again when its schema stands still.",
+        ),
+        (("outofmemory", "out of memory"), "ran out of memory.", "Give the engine more memory."),
+    ):
+        if all(w in said for w in words) if words[0] in ('database "', "role") else any(w in said for w in words):
+            return BadConnection(where, problem, remedy)
+    kind = type(error).__name__
+    return BadConnection(where, f"could not answer ({kind}).", "Its own log says why; nothing was written.")

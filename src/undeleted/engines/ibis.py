@@ -1,0 +1,287 @@
+"""Add statistics up where the data live: DuckDB, PostgreSQL, Spark, or any other backend of Ibis.
+
+The same statistics as everywhere, each written once: their terms become sums and grouped counts, and only
+totals travel.  All sums that need no grouping are asked for together; cells that share an expression share a
+query; a grown tree asks one grouped count per level.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import ibis
+import numpy as np
+import pyarrow as pa
+
+from undeleted.arrays import IntArray
+from undeleted.engines._connections import complaint
+from undeleted.engines._on_grid import Code, OnGrid, absent, number, on_grid, wrong_type
+from undeleted.errors import BadColumns, BadQuestion, NoRecords, RejectedValue
+from undeleted.files import ROWS, in_blocks
+from undeleted.schema import GridColumn, Schema, Table, Text
+from undeleted.statistics import Statistic
+
+_AT_ONCE = 400  # sums in one query; some databases take 1,600 columns
+_SLICE = 2_000_000  # rows that a backend without cursors hands over at a time
+
+
+class Ibis:
+    """A table of a database, ready to be summed; the rules of the schema are held over it first.
+
+    >>> import ibis
+    >>> from undeleted.schema import Number
+    >>> from undeleted.statistics import ClippedSum
+    >>> age = Number("age", min=0, max=120)
+    >>> Ibis(Schema([age]), ibis.memtable({"age": [41, 17]})).total(ClippedSum(age))
+    array([58])
+    """
+
+    def __init__(self, schema: Schema, table: Any, name: str = "the table") -> None:
+        self.schema, self.name = schema, name
+        self._raw = table
+        wanted = [*schema.names, *([schema.id] if schema.id is not None else [])]
+        lacking = [column for column in wanted if column not in table.columns]
+        if lacking:
+            raise BadColumns(lacking, f"not in {name}.", f"It has {', '.join(table.columns)}.")
+        if schema.id is not None and schema.excess == "drop":
+            problem = "a table in a database has no first rows, so none can be dropped as excess."
+            raise BadQuestion(problem, 'Choose excess = "error", or cap the rows of a person in a view.')
+        self._columns: dict[str, OnGrid] = {}
+        for column in schema.columns:
+            values = table[column.name]
+            if not isinstance(column, Text):
+                self._columns[column.name] = on_grid(column, values)
+            elif not values.type().is_string():
+                raise wrong_type(column, values.type())
+        grids = {f"code {n}": g.code for n, g in self._columns.items()}
+        self._grid = table.select(**grids, **{f"kept {n}": g.kept for n, g in self._columns.items()})
+        self._told: dict[Statistic, IntArray] = {}
+
+    @property
+    def rows_per_person(self) -> int:
+        return self.schema.rows_per_person
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows there are; asked once, with whether every rule holds."""
+        asked: dict[str, Any] = {"rows": self._raw.count()}
+        refused = [(column, misfit) for column, grid in self._columns.items() for misfit in grid.refused]
+        for i, (_, misfit) in enumerate(refused):
+            asked[f"misfit{i}"] = misfit.rows.fill_null(True).sum()
+        if self.schema.id is not None:
+            asked["nameless"] = absent(self._raw[self.schema.id]).sum()
+        for column in self.schema.columns:
+            if isinstance(column, Text) and column.missing == "error":
+                asked[f"no {column.name}"] = absent(self._raw[column.name]).sum()
+        found = {k: int(v or 0) for k, v in self._ask(self._raw.aggregate(**asked)).to_pylist()[0].items()}
+        for i, (name, misfit) in enumerate(refused):
+            if found[f"misfit{i}"]:
+                other = misfit.rule in ("out_of_range", "off_grid", "missing", "unknown")
+                choice = f", or choose another `{misfit.rule}` rule for the column" if other else ""
+                remedy = f"Correct the rows{choice}."
+                raise RejectedValue(name, misfit.text, None, found[f"misfit{i}"], remedy)
+        for name in self.schema.names:
+            if found.get(f"no {name}"):
+                remedy = "Correct the rows, or choose another `missing` rule for the column."
+                raise RejectedValue(name, "values must be present", None, found[f"no {name}"], remedy)
+        if found.get("nameless"):
+            rule = "every row must have an id"
+            raise RejectedValue(str(self.schema.id), rule, None, found["nameless"], "Give the rows their ids.")
+        self._check_cap()
+        return found["rows"]
+
+    def _check_cap(self) -> None:
+        if self.schema.id is None:
+            return
+        most = self.schema.rows_per_person
+        person = self._raw[self.schema.id]
+        over = self._raw.group_by(person=person).aggregate(rows=self._raw.count())
+        over = over.filter(over.rows > most)
+        excess = self._ask(over.aggregate(rows=(over.rows - most).sum()))["rows"][0].as_py()
+        if excess:
+            rule = f"a person may have {most} row{'s' if most > 1 else ''}"
+            remedy = "Raise `rows_per_person` (noise grows with it), or cap them in a view."
+            raise RejectedValue(self.schema.id, rule, None, int(excess), remedy)
+
+    # -- what mechanisms ask
+
+    def total(self, statistic: Statistic) -> IntArray:
+        if statistic not in self._told:
+            self.prepare([statistic])
+        return self._told[statistic].copy()
+
+    def prepare(self, statistics: Sequence[Statistic]) -> None:
+        """Add several statistics up with as few queries as their cells allow."""
+        sums: dict[tuple[Statistic, int], list[tuple[int, Any]]] = {}  # by statistic, cell: where, what
+        asked: list[Any] = []
+        for statistic in dict.fromkeys(statistics):
+            if statistic in self._told:
+                continue
+            statistic.check_no_overflow(self.rows)
+            self._told[statistic] = np.zeros(statistic.size, dtype=np.int64)
+            complete = self._complete(statistic)
+            grouped: list[tuple[Code, list[tuple[int, Any]]]] = []
+            for start, (cell, value) in zip(statistic.places, self._terms(statistic), strict=True):
+                if not isinstance(cell, Code):
+                    where = complete.ifelse(_summand(value), _summand(0))
+                    sums.setdefault((statistic, start + cell), []).append((len(asked), where))
+                    asked.append(where)
+                    continue
+                alike = (g for g in grouped if g[0].run == cell.run and g[0].expression.equals(cell.expression))
+                group = next(alike, None)
+                if group is None:
+                    group = (Code(cell.expression, 0, cell.run), [])
+                    grouped.append(group)
+                group[1].append((start + cell.offset, value))
+            for key, values in grouped:
+                self._add_groups(statistic, complete, key, values)
+        found = self._sums(asked)
+        for (statistic, cell), parts in sums.items():
+            self._told[statistic][cell] += sum(found[at] for at, _ in parts)
+
+    def total_at(self, statistic: Statistic, cells: IntArray) -> IntArray:
+        """One grouped count, of the cells that were asked for and no others."""
+        statistic.check_no_overflow(self.rows)
+        [(cell, value)] = self._terms(statistic)
+        if not isinstance(value, int) or not isinstance(cell, Code):
+            raise TypeError("total_at takes statistics that add a constant")
+        base = self._grid.filter(self._complete(statistic)).select(first=cell.expression)
+        wanted = [int(c) * cell.run for c in cells.tolist()]
+        if statistic.size > 4 * len(wanted):  # most cells were not asked for: leave them where they are
+            wide = base.first.type().is_decimal()
+            kind = pa.decimal128(38, 0) if wide else pa.int64()
+            asked = ibis.memtable(pa.table({"first": pa.array(_as(wanted, wide), type=kind)}))
+            base = base.semi_join(asked, "first")
+        answer = self._ask(base.group_by("first").aggregate(rows=base.count()), local=True)
+        counts = dict(
+            zip(map(int, answer["first"].to_pylist()), map(int, answer["rows"].to_pylist()), strict=True)
+        )
+        told = np.array([counts.get(w, 0) * value for w in wanted], dtype=np.int64)
+        self._told[statistic] = told
+        return told.copy()
+
+    def posts(self, column: Text) -> tuple[str, ...]:
+        values = self._raw[column.name]
+        there = self._ask(self._raw.filter(~absent(values)).select(text=values))
+        return tuple(sorted(there["text"].to_pylist()))
+
+    def lower_median(self, column: GridColumn) -> int:
+        self.schema.require(column)
+        code = self._grid[f"code {column.name}"]
+        kept = self._grid[f"kept {column.name}"]
+
+        def up_to(most: int) -> int:
+            inside = self._grid.filter(kept & (code <= number(most, code.type().is_decimal())))
+            return int(self._ask(inside.aggregate(rows=inside.count()))["rows"][0].as_py())
+
+        size = up_to(column.cells - 1) if self.rows else 0
+        if size == 0:
+            raise NoRecords(f"the median of {column.name!r}")
+        low, high = 0, column.cells - 1
+        while low < high:  # a count for every bit of the code, on any backend
+            middle = (low + high) // 2
+            low, high = (low, middle) if up_to(middle) >= (size + 1) // 2 else (middle + 1, high)
+        return low
+
+    # -- what a store asks
+
+    def told(self, statistic: Statistic) -> IntArray:
+        """What was said of a statistic before; a store holds the records against it."""
+        return self._told[statistic]
+
+    def blocks(self) -> Iterator[Table]:
+        """The records, with their ids, some thousands at a time."""
+        if self.rows == 0:
+            raise NoRecords("a publication")
+        chosen = self._raw.select(*self.schema.names, *([self.schema.id] if self.schema.id else []))
+        return in_blocks(self.name, self._batches(chosen), self.schema)
+
+    def _batches(self, chosen: Any) -> Iterator[Any]:
+        backend = ibis.get_backend(chosen)
+        parts = -(-self.rows // _SLICE) if backend.name == "pyspark" else 1  # its driver holds an answer whole
+        for part in range(parts):
+            mine = chosen
+            if parts > 1:
+                person = chosen[self.schema.id].cast("string").hash()
+                mine = chosen.filter(((person % parts) + parts) % parts == part)
+            if backend.name == "duckdb":  # DuckDB 2 has no cursor by the name that Ibis 12 calls
+                yield from backend.con.sql(backend.compile(mine)).to_arrow_reader(ROWS)
+            elif backend.name == "pyspark":
+                yield from self._ask(mine).to_batches(max_chunksize=ROWS)
+            else:
+                yield from backend.to_pyarrow_batches(mine, chunk_size=ROWS)
+
+    # -- below
+
+    def _terms(self, statistic: Statistic) -> Sequence[tuple[Any, Any]]:
+        self.schema.require(*statistic.columns)
+        codes: Mapping[str, Any] = {name: Code(self._grid[f"code {name}"]) for name in statistic.names}
+        return statistic.terms(codes)
+
+    def _complete(self, statistic: Statistic) -> Any:
+        complete = ibis.literal(True)
+        for name in statistic.names:
+            complete = complete & self._grid[f"kept {name}"]
+        return complete
+
+    def _add_groups(
+        self, statistic: Statistic, complete: Any, key: Code, values: Sequence[tuple[int, Any]]
+    ) -> None:
+        total = self._told[statistic]
+        for start in range(0, len(values), _AT_ONCE):
+            part = values[start : start + _AT_ONCE]
+            chosen = self._grid.filter(complete).select(
+                key=key.expression, **{f"v{i}": _summand(value) for i, (_, value) in enumerate(part)}
+            )
+            sums = {f"v{i}": chosen[f"v{i}"].sum() for i in range(len(part))}
+            answer = self._ask(chosen.group_by("key").aggregate(**sums))
+            cells = np.array([int(k) // key.run for k in answer["key"].to_pylist()], dtype=np.int64)
+            for i, (place, _) in enumerate(part):
+                total[place + cells] += np.array(list(map(int, answer[f"v{i}"].to_pylist())), dtype=np.int64)
+
+    def _sums(self, asked: Sequence[Any]) -> list[int]:
+        found: list[int] = []
+        for start in range(0, len(asked), _AT_ONCE):
+            part = {f"v{i}": value for i, value in enumerate(asked[start : start + _AT_ONCE])}
+            rows = self._grid.select(**part)
+            answer = self._ask(rows.aggregate(**{name: rows[name].sum() for name in part}))
+            found += [int(answer[name][0].as_py() or 0) for name in part]
+        return found
+
+    def _ask(self, expression: Any, local: bool = False) -> Any:
+        """An answer as an Arrow table; a backend's complaint in our words.  `local`: tables of ours join."""
+        with _unfused():
+            try:
+                backend = ibis.get_backend(expression)
+                if backend.name == "pyspark" and not local:  # by way of pandas, gaps would make floats of integers
+                    return backend.raw_sql(backend.compile(expression)).toArrow()
+                return expression.to_pyarrow()
+            except (AttributeError, NameError, TypeError):  # a bug of ours, not of the database
+                raise
+            except Exception as error:
+                raise complaint(self.name, error) from None
+
+
+@contextmanager
+def _unfused() -> Iterator[None]:
+    """Codes are computed in a query of their own, once, instead of wherever they are used."""
+    before = ibis.options.sql.fuse_selects
+    ibis.options.sql.fuse_selects = False
+    try:
+        yield
+    finally:
+        ibis.options.sql.fuse_selects = before
+
+
+def _summand(value: Any) -> Any:
+    """What is summed, in 64 bits: the bound on the total was checked."""
+    if isinstance(value, Code):
+        return value.value.cast("int64")
+    return ibis.literal(value, "int64")
+
+
+def _as(numbers: list[int], wide: bool) -> list[Any]:
+    from decimal import Decimal
+
+    return [Decimal(n) for n in numbers] if wide else numbers

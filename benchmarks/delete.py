@@ -24,7 +24,9 @@ from undeleted.mechanisms.noisy_mean import NoisyMean
 from undeleted.mechanisms.range_counts import RangeCounts
 from undeleted.privacy import Budget
 from undeleted.schema import Number, Schema
-from undeleted.stores.sqlite import CHUNK, Publishing, SqliteStore
+from undeleted.stores import Publishing
+from undeleted.stores._store import CHUNK
+from undeleted.stores.sqlite import SqliteStore
 
 SINGLE, BATCH, BATCHES = 300, 2_000, 3
 

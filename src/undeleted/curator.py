@@ -32,7 +32,8 @@ from undeleted.mechanisms.bulletin_board import BulletinBoard
 from undeleted.privacy import Budget, Ledger
 from undeleted.schema import Schema, Table, as_text
 from undeleted.spec import Spec
-from undeleted.stores.sqlite import MEMORY, Fold, Publishing, SqliteStore
+from undeleted.stores import Fold, Publishing, Store, create_store, open_store, store_there
+from undeleted.stores.sqlite import MEMORY
 
 BATCH = 10_000  # people deleted in one transaction, of a longer list
 
@@ -82,7 +83,8 @@ class Status:
 class Curator:
     """Publishes a table of people under a budget, and forgets those who ask.
 
-    The store is a file, or `:memory:`.  A store that is there already is opened with `Curator.open`.
+    The store is a file, `:memory:`, or a schema of PostgreSQL (`postgresql://…`).  A store that is there
+    already is opened with `Curator.open`.
 
     >>> from undeleted.mechanisms.noisy_count import NoisyCount
     >>> from undeleted.schema import Number
@@ -105,12 +107,12 @@ class Curator:
         self._coins = secure() if coins is None else coins
         require_secure(self._coins, "a curator that publishes")
         self.schema, self.budget, self.path = schema, budget, str(store)
-        self._store: SqliteStore | None = None
+        self._store: Store | None = None
 
     @classmethod
     def open(cls, store: str | Path) -> "Curator":
         """Go on with a store that was published."""
-        opened = SqliteStore.open(str(store))
+        opened = open_store(str(store))
         curator = cls(opened.schema, Budget(opened.facts["epsilon"], opened.facts["delta"]), store)
         curator._store = opened
         return curator
@@ -119,15 +121,17 @@ class Curator:
     def from_spec(cls, spec: str | Path | Spec, store: str | Path) -> "Curator":
         """Publish what a spec says.  The same spec again gives the same publication, and spends nothing."""
         spec = spec if isinstance(spec, Spec) else Spec.load(spec)
-        if Path(store).exists():
+        if store_there(str(store)):
             curator = cls.open(store)
             if curator.store.facts.get("spec") != spec.text:
                 remedy = "Restore the spec, or publish into a store of its own: that spends its own budget."
-                raise AlreadyThere(f"another publication in {store} (the spec has changed since)", remedy)
+                there = f"another publication in {curator.store.path} (the spec has changed since)"
+                raise AlreadyThere(there, remedy)
             return curator
         curator = cls(spec.schema, spec.budget, store)
         mechanisms = spec.mechanisms()
-        curator._publish(_scanned(spec, mechanisms), mechanisms, {"spec": spec.text})
+        source = _scanned(spec, mechanisms) if spec.connection is None else _connected(spec, mechanisms)
+        curator._publish(source, mechanisms, {"spec": spec.text})
         return curator
 
     def __repr__(self) -> str:
@@ -146,7 +150,7 @@ class Curator:
             self._store = None
 
     @property
-    def store(self) -> SqliteStore:
+    def store(self) -> Store:
         if self._store is None:
             raise NotStarted("a curator", "Publish a table first.")
         return self._store
@@ -162,17 +166,22 @@ class Curator:
         return () if self._store is None else tuple(self._store.mechanisms)
 
     def publish(self, data: Any, publications: Mapping[str, Any]) -> None:
-        """Publish statistics of a table, once; all of them, or none."""
+        """Publish statistics of a table, once; all of them, or none.
+
+        A table of Ibis is added up where it is; anything else is read into memory.
+        """
         if self._store is not None:
             remedy = "A deletion updates it; new people form a new cohort with a curator of their own."
             raise AlreadyThere("a publication of this table", remedy)
         if not isinstance(publications, Mapping) or not publications:
             raise BadQuestion("nothing is named that could be published.", 'Give {"a name": a mechanism, …}.')
-        self._publish(Arrays(self.schema.table(data)), publications, {})
+        if type(data).__module__.startswith("ibis."):
+            self._publish(_added_up_there(self.schema, data, publications, "the table"), publications, {})
+        else:
+            self._publish(Arrays(self.schema.table(data)), publications, {})
 
-    def _publish(self, totals: Arrays, publications: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-        table = totals.table
-        if table.rows == 0:
+    def _publish(self, totals: Any, publications: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+        if totals.rows == 0:
             raise NoRecords("a publication")
         ledger = Ledger(self.budget)
         boards: list[str] = []
@@ -188,13 +197,13 @@ class Curator:
         if len(set(boards)) < len(boards):
             raise BadQuestion("two boards show the same column.", "Publish a column of texts once.")
         spent = ledger.spent.epsilon if ledger.events else 0.0
-        self._store = SqliteStore.create(
+        self._store = create_store(
             self.path,
             Publishing(
                 self.schema,
                 publications,
                 {name: m.release(totals, self._coins) for name, m in publications.items()},
-                table,
+                totals,
                 {
                     "epsilon": self.budget.epsilon,
                     "delta": self.budget.delta,
@@ -204,6 +213,7 @@ class Curator:
                     else 0.0,  # rounding is no ε
                     **facts,
                 },
+                totals.told(publications),
             ),
         )
 
@@ -269,6 +279,23 @@ def _scanned(spec: Spec, mechanisms: Mapping[str, Any]) -> Arrays:
     table = files.joined(spec.schema, parts)
     dropped = sum(part.rows for part in parts) > table.rows  # rows beyond a person's cap were added up too
     return Arrays(table) if dropped else Scanned(table, totals)
+
+
+def _connected(spec: Spec, mechanisms: Mapping[str, Any]) -> Any:
+    """A spec's table in a database, added up there."""
+    from undeleted.engines._connections import connected
+
+    assert spec.connection is not None
+    table = connected(spec.connection, spec.source, spec.folder)
+    return _added_up_there(spec.schema, table, mechanisms, spec.source)
+
+
+def _added_up_there(schema: Schema, table: Any, mechanisms: Mapping[str, Any], name: str) -> Any:
+    from undeleted.engines.ibis import Ibis
+
+    engine = Ibis(schema, table, name)
+    engine.prepare([m.statistic for m in mechanisms.values() if hasattr(m, "statistic")])
+    return engine
 
 
 def _listed_ids(ids: tuple[object, ...]) -> Iterator[str]:

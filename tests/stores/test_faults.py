@@ -9,15 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from support import kills
 from undeleted.curator import Curator
 from undeleted.errors import StoreError
 from undeleted.stores import sqlite
-from undeleted.stores.sqlite import Fold
 
 
 def test_killed_processes_lose_nothing_and_subtract_nothing_twice(tmp_path):
@@ -155,100 +151,3 @@ def test_a_trace_shows_the_sync_before_the_acknowledgement(tmp_path):
     [opened] = [i for i, call in enumerate(calls) if '"open' in call]
     [acknowledged] = [i for i, call in enumerate(calls) if '"ack p1' in call]
     assert any("sync(" in call for call in calls[opened:acknowledged])
-
-
-class Lifecycle(RuleBasedStateMachine):
-    """Publish, delete in batches, look, close and open again, against a set of names."""
-
-    def __init__(self):
-        super().__init__()
-        import tempfile
-
-        self.folder = tempfile.TemporaryDirectory()
-        self.path = f"{self.folder.name}/people.db"
-
-    @initialize(n=st.integers(1, 60))
-    def publish(self, n):
-        kills.publish(self.path, n)
-        self.curator = Curator.open(self.path)
-        self.left = {f"p{i}": i % 100 for i in range(n)}
-        first = self.curator.show("table").release.value
-        self.noise = first.copy()
-        for age in self.left.values():
-            self.noise[age] -= 1
-        self.version, self.held, self.enough = 1, [], 0
-
-    @rule(numbers=st.lists(st.integers(0, 70), max_size=12))
-    def delete(self, numbers):
-        names = [f"p{i}" for i in numbers]
-        there = [name for name in dict.fromkeys(names) if name in self.left]
-        done = self.curator.delete(names)
-        assert done.deleted == len(there)
-        assert done.unknown == len(names) - len(there)
-        self.version += bool(there)
-        self._fold_if_due()
-        assert done.version == self.version
-        assert done.erased
-        for name in there:
-            del self.left[name]
-
-    @rule(numbers=st.lists(st.integers(0, 70), min_size=1, max_size=4), enough=st.integers(2, 6))
-    def delete_and_fold(self, numbers, enough):
-        names = [f"p{i}" for i in numbers]
-        there = [name for name in dict.fromkeys(names) if name in self.left]
-        done = self.curator.delete(names, fold=Fold(enough, 3600.0))
-        assert done.deleted == len(there)
-        for name in there:
-            self.held.append(self.left.pop(name))
-        self.enough = enough if there else self.enough
-        self._fold_if_due()
-        assert done.held == len(self.held)
-
-    def _fold_if_due(self):
-        if self.held and len(self.held) >= self.enough:
-            self.held = []
-            self.version += 1
-
-    @rule()
-    def close_and_open(self):
-        self.curator.close()
-        self.curator = Curator.open(self.path)
-
-    @rule()
-    def crash_and_open(self):
-        """The connection is dropped without a word."""
-        self.curator._store._db.close()
-        self.curator = Curator.open(self.path)
-
-    @rule(names=st.lists(st.integers(0, 70), min_size=1, max_size=5))
-    def a_deletion_that_fails_in_the_middle(self, names):
-        store = self.curator.store
-        whole = store._moved
-        store._moved = lambda rows: (whole(rows), 1 / 0)
-        try:
-            store.delete([f"p{i}" for i in names])
-        except ZeroDivisionError:
-            pass
-        finally:
-            del store._moved
-
-    @invariant()
-    def the_state_is_the_model(self):
-        if not hasattr(self, "curator"):
-            return
-        expected = self.noise.copy()
-        for age in [*self.left.values(), *self.held]:
-            expected[age] += 1
-        shown = self.curator.show("table")
-        assert (shown.release.value == expected).all()
-        assert shown.version == self.version
-        assert self.curator.check() == []
-
-    def teardown(self):
-        if hasattr(self, "curator"):
-            self.curator.close()
-        self.folder.cleanup()
-
-
-TestLifecycle = Lifecycle.TestCase
-TestLifecycle.settings = settings(max_examples=15, stateful_step_count=12, deadline=None)

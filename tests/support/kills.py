@@ -1,6 +1,6 @@
 """Kill processes that publish and delete, from outside, and see what they left.
 
-    python -m support.kills --kills 200        from the folder tests; says what was seen, exits 1 if it is bad
+    python -m support.kills --kills 200 [--postgres]   from the folder tests; exits 1 if something is bad
 
 A child says on its output what it has acknowledged, and, where it is told to, that it stands at a named step
 and waits; the parent sends SIGKILL at a random time or at that step.  Afterwards the store must open, be
@@ -16,14 +16,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 from undeleted.curator import Curator
 from undeleted.mechanisms import NoisyCount, NoisyHistogram, RangeCounts
 from undeleted.privacy import Budget
 from undeleted.schema import Number, Schema
-from undeleted.stores import sqlite
-from undeleted.stores.sqlite import Fold, SqliteStore
+from undeleted.stores import Fold, Store, sqlite, store_there
 
 AGE = Number("age", min=0, max=99)
 PEOPLE = Schema([AGE], id="id")
@@ -72,25 +72,35 @@ def _stop_after(owner, name, step, wanted):
 def child(job, path, step, names):
     """Delete one by one and acknowledge each, or publish; wait at the step, if one is named."""
     if job == "publish":
-        _stop_after(sqlite, "write_key", "key", step)
-        _stop_after(sqlite, "fill", "filled", step)
+        for kind in _kinds(path):
+            _stop_after(kind, "write_key", "key", step)
+            _stop_after(kind, "_fill", "filled", step)
         _stop_after(os, "link", "moved", step)
         publish(path, 500)
         print("ack", flush=True)
         return
-    _stop_after(SqliteStore, "_take", "taken", step)
-    _stop_after(SqliteStore, "_subtract", "subtracted", step)
-    _stop_after(SqliteStore, "_hold", "held", step)
-    _stop_after(SqliteStore, "delete", "committed", step)
     fold = Fold(people=2, after=3600.0) if step in ("held", "folded") else None
     with Curator.open(path) as curator:
-        _stop_after(SqliteStore, "erase", "erased", step)
+        kind: type[Store] = type(curator.store)
+        _stop_after(kind, "_take", "taken", step)
+        _stop_after(kind, "_subtract", "subtracted", step)
+        _stop_after(kind, "_hold", "held", step)
+        _stop_after(kind, "delete", "committed", step)
+        _stop_after(kind, "erase", "erased", step)
         if fold is not None:
-            _stop_after(SqliteStore, "_fold_what_is_due", "folded", step)
+            _stop_after(kind, "_folded", "folded", step)
         print("open", flush=True)
         for name in names:
             curator.delete(name, fold=fold)
             print(f"ack {name}", flush=True)
+
+
+def _kinds(path):
+    if not str(path).startswith("postgresql"):
+        return [sqlite]
+    from undeleted.stores import postgres
+
+    return [postgres]
 
 
 # -- the parent
@@ -129,8 +139,9 @@ def kill_after(process, acknowledged, seconds):
     return [line[4:] for line in said if line.startswith("ack ")]
 
 
-def run(folder, kills, seed=7):
-    """Kill so many processes; the facts of it."""
+def run(folder, kills, seed=7, place=None):
+    """Kill so many processes; the facts of it.  `place` gives where a store of a name lies."""
+    place = place or (lambda name: Path(folder) / f"{name}.db")
     rng = random.Random(seed)
     facts = {
         "kills": 0,
@@ -139,13 +150,13 @@ def run(folder, kills, seed=7):
         "acknowledged": 0,
         "problems": [],
     }
-    path, n = Path(folder) / "people.db", 4000
+    path, n = place("people"), 4000
     publish(path, n)
     left = [f"p{i}" for i in range(n)]
     while facts["kills"] < kills:
         names, count = left[:40], facts["kills"]
         if count % 3 == 2 and count // 3 % 8 == 0:
-            _kill_a_publication(Path(folder), rng.choice(PUBLISH_STEPS), facts)
+            _kill_a_publication(place(f"new{facts['kills']}"), rng.choice(PUBLISH_STEPS), facts)
             continue
         if count % 2:
             step = rng.choice(DELETE_STEPS)
@@ -179,13 +190,12 @@ def _look(path, left, done, facts):
     return [name for name in left if name not in settled]
 
 
-def _kill_a_publication(folder, step, facts):
+def _kill_a_publication(path, step, facts):
     """A publication that is killed leaves no store or a whole one, and is not in the way of the next."""
-    path = folder / f"new{facts['kills']}.db"
     _, reached = kill_at(start("publish", path, step), step)
     facts["kills"] += 1
     facts["publications_killed"] += reached
-    if path.exists():
+    if store_there(str(path)):
         with Curator.open(path) as curator:
             facts["problems"] += curator.check()
     else:
@@ -202,9 +212,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--postgres", action="store_true", help="on a server of its own")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        facts = run(folder, options.kills, options.seed)
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        place = None
+        if options.postgres:
+            from support.servers import Server
+
+            server = Server()
+            stack.callback(server.remove)
+
+            def place(name):
+                return server.url(name, Path(folder) / f"{name}.key")
+
+        facts = run(folder, options.kills, options.seed, place)
     print(json.dumps(facts, indent=2))
     return int(bool(facts["problems"]) or not facts["inside_a_transaction"])
 

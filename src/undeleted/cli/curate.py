@@ -206,7 +206,7 @@ def delete(
 
 def _fold(people: int | None, after: str) -> Any:
     """--fold 100 --fold-after 24h as a rule; none if it is not asked for."""
-    from undeleted.stores.sqlite import Fold
+    from undeleted.stores import Fold
 
     units = {"s": 1, "m": 60, "h": 3600, "d": 86400}
     number, unit = after[:-1], after[-1:]

@@ -88,7 +88,9 @@ def _connect(url: str, shown: str, folder: Path) -> Any:
     except UndeletedError:
         raise
     except ImportError:
-        raise BadConnection(shown, f"needs the driver of {scheme}, which is not installed.", _INSTALL) from None
+        raise BadConnection(
+            shown, f"needs the driver of {scheme}, which is not installed.", _INSTALL
+        ) from None
     except Exception as error:
         raise complaint(shown, error) from None
 
@@ -155,7 +157,11 @@ def complaint(where: str, error: Exception) -> UndeletedError:
         (('database "', "does not exist"), "has no such database.", "Check the name after the host."),
         (("role", "does not exist"), "does not know this user.", "Check the name before the @."),
         (("permission denied", "insufficientprivilege"), "may not be read by this user.", "Grant SELECT."),
-        (("java_gateway", "java gateway", "unsupportedclassversion"), "could not start Java.", "Install Java 17 or newer, or let JAVA_HOME name it."),
+        (
+            ("java_gateway", "java gateway", "unsupportedclassversion"),
+            "could not start Java.",
+            "Install Java 17 or newer, or let JAVA_HOME name it.",
+        ),
         (
             ("undefinedcolumn", "undefinedtable", "unresolved_column", "binder", "catalogexception"),
             "is not as it was when it was opened: a column or the table has changed.",
@@ -163,7 +169,11 @@ def complaint(where: str, error: Exception) -> UndeletedError:
         ),
         (("outofmemory", "out of memory"), "ran out of memory.", "Give the engine more memory."),
     ):
-        if all(w in said for w in words) if words[0] in ('database "', "role") else any(w in said for w in words):
+        if (
+            all(w in said for w in words)
+            if words[0] in ('database "', "role")
+            else any(w in said for w in words)
+        ):
             return BadConnection(where, problem, remedy)
     kind = type(error).__name__
     return BadConnection(where, f"could not answer ({kind}).", "Its own log says why; nothing was written.")

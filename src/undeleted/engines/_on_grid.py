@@ -128,9 +128,7 @@ def _ruled(column: Number, code: Any, missing: Any, outside: Any, off: Any) -> O
         code,
         Misfit("missing", missing, "values must be present"),
         Misfit("out_of_range", outside & ~missing, f"values must lie in [{column.min}, {column.max}]"),
-        Misfit(
-            "off_grid", off & ~missing, f"values must be min plus a multiple of step = {column.step}"
-        ),
+        Misfit("off_grid", off & ~missing, f"values must be min plus a multiple of step = {column.step}"),
     )
 
 
@@ -175,7 +173,7 @@ def _zero(code: Any) -> Any:
 
 
 def number(value: int, wide: bool) -> Any:
-    """A whole number of the kind it is compared with; wide ones are written as texts, which no parser cuts."""
+    """A whole number of the kind it is compared with; a wide one is written as a text, which none cuts."""
     return ibis.literal(str(value)).cast(_WIDE) if wide else ibis.literal(value, "int64")
 
 

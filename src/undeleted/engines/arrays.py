@@ -1,6 +1,6 @@
 """Add statistics up with numpy, in blocks of rows, exactly."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -31,6 +31,19 @@ class Arrays:
     @property
     def rows_per_person(self) -> int:
         return self.table.schema.rows_per_person
+
+    @property
+    def rows(self) -> int:
+        return self.table.rows
+
+    def blocks(self) -> Iterator[Table]:
+        """The records, some thousands at a time."""
+        for start in range(0, self.table.rows, _ROWS):
+            yield self.table.take(np.arange(start, min(self.table.rows, start + _ROWS)))
+
+    def told(self, mechanisms: Mapping[str, Any]) -> dict[str, IntArray]:
+        """Nothing to hold the records against: totals and records are of one table in memory."""
+        return {}
 
     def total(self, statistic: Statistic) -> IntArray:
         statistic.check_no_overflow(self.table.rows)

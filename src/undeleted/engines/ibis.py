@@ -21,6 +21,7 @@ from undeleted.errors import BadColumns, BadQuestion, NoRecords, RejectedValue
 from undeleted.files import ROWS, in_blocks
 from undeleted.schema import GridColumn, Schema, Table, Text
 from undeleted.statistics import Statistic
+from undeleted.statistics.prefix import Prefix
 
 _AT_ONCE = 400  # sums in one query; some databases take 1,600 columns
 _SLICE = 2_000_000  # rows that a backend without cursors hands over at a time
@@ -87,7 +88,9 @@ class Ibis:
                 raise RejectedValue(name, "values must be present", None, found[f"no {name}"], remedy)
         if found.get("nameless"):
             rule = "every row must have an id"
-            raise RejectedValue(str(self.schema.id), rule, None, found["nameless"], "Give the rows their ids.")
+            raise RejectedValue(
+                str(self.schema.id), rule, None, found["nameless"], "Give the rows their ids."
+            )
         self._check_cap()
         return found["rows"]
 
@@ -128,7 +131,9 @@ class Ibis:
                     sums.setdefault((statistic, start + cell), []).append((len(asked), where))
                     asked.append(where)
                     continue
-                alike = (g for g in grouped if g[0].run == cell.run and g[0].expression.equals(cell.expression))
+                alike = (
+                    g for g in grouped if g[0].run == cell.run and g[0].expression.equals(cell.expression)
+                )
                 group = next(alike, None)
                 if group is None:
                     group = (Code(cell.expression, 0, cell.run), [])
@@ -186,9 +191,16 @@ class Ibis:
 
     # -- what a store asks
 
-    def told(self, statistic: Statistic) -> IntArray:
-        """What was said of a statistic before; a store holds the records against it."""
-        return self._told[statistic]
+    def told(self, mechanisms: Mapping[str, Any]) -> dict[str, IntArray]:
+        """What was said of the totals, by publication: a store holds the records against it."""
+        found = {}
+        for name, mechanism in mechanisms.items():
+            if hasattr(mechanism, "statistic"):
+                found[name] = self._told[mechanism.statistic]
+            elif hasattr(mechanism, "levels"):  # a tree, as deep as it grew
+                asked = [self._told.get(Prefix(mechanism.column, s)) for s in mechanism.spans]
+                found[name] = np.concatenate([counts for counts in asked if counts is not None])
+        return found
 
     def blocks(self) -> Iterator[Table]:
         """The records, with their ids, some thousands at a time."""
@@ -199,7 +211,9 @@ class Ibis:
 
     def _batches(self, chosen: Any) -> Iterator[Any]:
         backend = ibis.get_backend(chosen)
-        parts = -(-self.rows // _SLICE) if backend.name == "pyspark" else 1  # its driver holds an answer whole
+        parts = (
+            -(-self.rows // _SLICE) if backend.name == "pyspark" else 1
+        )  # its driver holds an answer whole
         for part in range(parts):
             mine = chosen
             if parts > 1:
@@ -254,7 +268,9 @@ class Ibis:
         with _unfused():
             try:
                 backend = ibis.get_backend(expression)
-                if backend.name == "pyspark" and not local:  # by way of pandas, gaps would make floats of integers
+                if (
+                    backend.name == "pyspark" and not local
+                ):  # by way of pandas, gaps would make floats of integers
                     return backend.raw_sql(backend.compile(expression)).toArrow()
                 return expression.to_pyarrow()
             except (AttributeError, NameError, TypeError):  # a bug of ours, not of the database

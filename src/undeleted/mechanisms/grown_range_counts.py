@@ -151,6 +151,11 @@ class GrownRangeCounts(Ranges):
             found.append(Event(law, 1, self.rows_per_person))
         return found
 
+    @property
+    def spans(self) -> list[int]:
+        """How many codes a node covers, level by level."""
+        return [self._span(level) for level in range(len(self.laws))]
+
     def _span(self, level: int) -> int:
         """How many codes a node of a level covers; levels count from 0."""
         return int(self.fanout ** (self.levels - level - 1))

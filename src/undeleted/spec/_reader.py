@@ -40,6 +40,11 @@ class Reader:
             self.fail(f"`{key}` must be {_NAMES[kind]}, got {value!r}.", "Correct that line.", key)
         return value
 
+    def refuse(self, key: str, problem: str, remedy: str) -> None:
+        """Refuse a key that does not go with another."""
+        if key in self._table:
+            self.fail(problem, remedy, key)
+
     def tables(self, key: str) -> dict[str, "Reader"]:
         """The tables inside a table, by name."""
         inside = self.take(key, dict, {})

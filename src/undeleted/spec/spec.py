@@ -1,6 +1,6 @@
 """The spec as values: the data set, its columns, the budget, and what is published.
 
-    [data]                     source, id, max_rows_per_person, excess
+    [data]                     source, or connection and table; id, max_rows_per_person, excess
     [columns.NAME]             type = number | category | boolean | text, public bounds, rules for misfits
     [budget]                   epsilon, delta
     [publish.NAME]             kind = count | sum | mean | variance | histogram | quantiles | products | board
@@ -12,7 +12,7 @@ Publications share the budget by weight.  With δ = 0 the shares add up; with δ
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,8 @@ class Spec:
     budget: Budget
     planned: tuple[Planned, ...]
     text: str  # as the file had it: a store keeps it, and notices when it changes
+    connection: str | None = None  # of a database; the source is then the name of a table
+    folder: Path = Path()  # what paths in the spec are relative to
 
     @classmethod
     def load(cls, path: str | Path) -> "Spec":
@@ -71,8 +73,9 @@ class Spec:
         except UnicodeDecodeError:
             raise BadFile(str(path), "is not UTF-8 text.", "Save the spec as UTF-8.") from None
         spec = cls.parse(text, path)
-        source = path.parent / spec.source if "://" not in spec.source else spec.source
-        return cls(str(source), spec.schema, spec.budget, spec.planned, text)
+        if spec.connection is not None or "://" in spec.source:
+            return replace(spec, folder=path.parent)
+        return replace(spec, source=str(path.parent / spec.source), folder=path.parent)
 
     @classmethod
     def parse(cls, text: str, path: Path = Path("spec.toml")) -> "Spec":
@@ -99,7 +102,8 @@ class Spec:
         if not planned:
             root.fail("nothing is published.", 'Add a table such as [publish.people] with kind = "count".')
         root.finish()
-        source, id_ = data.take("source", str), data.take("id", str)
+        source, connection = _source(data)
+        id_ = data.take("id", str)
         rows = data.take("max_rows_per_person", int, 1)
         excess = data.take("excess", str, "error")
         data.finish()
@@ -114,7 +118,7 @@ class Spec:
             total = Budget(epsilon, delta)
         except UndeletedError as error:
             budget.blame(error, "delta" if "delta" in str(error) else "epsilon")
-        spec = cls(source, schema, total, planned, text)
+        spec = cls(source, schema, total, planned, text, connection)
         readers = root.tables("publish")
         for name, mechanism in spec.mechanisms().items():
             try:
@@ -129,6 +133,20 @@ class Spec:
         whole: Privacy = self.budget if self.budget.delta == 0 else Zcdp(rho_for(self.budget))
         shares = dict(zip(noisy, split(whole, [p.weight for p in noisy]), strict=True)) if noisy else {}
         return {p.name: _mechanism(p, shares.get(p), self.schema.rows_per_person) for p in self.planned}
+
+
+def _source(data: Reader) -> tuple[str, str | None]:
+    """A file, or a table of a database by connection and name; a store keeps the spec, so no password."""
+    connection = data.take("connection", str, None)
+    if connection is None:
+        return data.take("source", str), None
+    table = data.take("table", str)
+    data.refuse("source", "a table in a database has no `source`.", "Remove that line.")
+    authority = connection.partition("://")[2].partition("/")[0].partition("?")[0]
+    if ":" in authority.rpartition("@")[0] or "password=" in connection:
+        remedy = 'Set PGPASSWORD, or say connection = "$NAME" and keep it in that environment variable.'
+        data.fail("a password stands in `connection`, and a store keeps its spec.", remedy, "connection")
+    return table, connection
 
 
 def _column(name: str, reader: Reader) -> Column:

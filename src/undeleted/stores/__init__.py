@@ -1,4 +1,61 @@
 """Where the current state is kept, durable, and what makes it forget.
 
-sqlite    one file, embedded: the default
+sqlite      one file, embedded: the default
+postgres    a schema of a PostgreSQL database, which many processes share: postgresql://…
 """
+
+from typing import Any
+
+from undeleted.errors import BadConnection
+from undeleted.stores._contents import Publishing
+from undeleted.stores._store import Deleted, Fold, Store
+
+__all__ = [
+    "Deleted",
+    "Fold",
+    "Publishing",
+    "Store",
+    "copy_store",
+    "create_store",
+    "open_store",
+    "store_there",
+]
+
+
+def open_store(place: str) -> Store:
+    """A store that is there already."""
+    opened: Store = _kind(place).open(place)
+    return opened
+
+
+def create_store(place: str, publishing: Publishing) -> Store:
+    """A new store."""
+    created: Store = _kind(place).create(place, publishing)
+    return created
+
+
+def store_there(place: str) -> bool:
+    """Whether there is something where a store would be."""
+    return bool(_kind(place).there(place))
+
+
+def copy_store(store: Store, place: str) -> Store:
+    """The same store in another place: state, records, version and key."""
+    with store.taken() as contents:
+        copied: Store = _kind(place).filled(place, lambda _: contents, store.key)
+    return copied
+
+
+def _kind(place: str) -> Any:
+    if not place.startswith(("postgresql://", "postgres://")):
+        from undeleted.stores.sqlite import SqliteStore
+
+        return SqliteStore
+    try:
+        from undeleted.stores.postgres import PostgresStore
+    except ImportError:
+        remedy = "Install it with: pip install 'undeleted[scale]'."
+        raise BadConnection(
+            "a store in PostgreSQL", "needs psycopg, which is not installed.", remedy
+        ) from None
+    return PostgresStore

@@ -77,8 +77,9 @@ def clear(path: str) -> None:
             Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
-def write_key(path: Path) -> bytes:
-    key = os.urandom(32)
+def write_key(path: Path, key: bytes | None = None) -> bytes:
+    """A new key file, with a new key unless one is given."""
+    key = key or os.urandom(32)
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
@@ -87,17 +88,20 @@ def write_key(path: Path) -> bytes:
 
 
 def read_key(path: str) -> bytes:
+    return key_of(Path(f"{path}.key"), path)
+
+
+def key_of(file: Path, store: str) -> bytes:
+    """The key of a store, from its file."""
     try:
-        key = bytes.fromhex(Path(f"{path}.key").read_text(encoding="ascii"))
+        key = bytes.fromhex(file.read_text(encoding="ascii"))
     except FileNotFoundError:
-        problem = f"{path}.key is missing: without it nobody's record can be found."
+        problem = f"{file} is missing: without it nobody's record in {store} can be found."
         raise StoreError(problem, "Restore the key file that was made with the store.") from None
     except (OSError, ValueError):
         key = b""
     if len(key) != 32:
-        raise StoreError(
-            f"{path}.key is not a key file.", "Restore the key file that was made with the store."
-        )
+        raise StoreError(f"{file} is not a key file.", "Restore the key file that was made with the store.")
     return key
 
 

@@ -96,5 +96,16 @@ class Records:
         return codes, counts
 
 
+def needed(schema: Schema, mechanisms: Mapping[str, Any]) -> tuple[Column, ...]:
+    """The columns that something published uses, in the schema's order."""
+    used: set[str] = set()
+    for mechanism in mechanisms.values():
+        if hasattr(mechanism, "statistic"):
+            used |= set(mechanism.statistic.names)
+        else:
+            used.add(mechanism.column.name)
+    return tuple(column for column in schema.columns if column.name in used)
+
+
 def _width(cells: int) -> int:
     return next(width for width in (1, 2, 4, 8) if cells <= 1 << (8 * width))

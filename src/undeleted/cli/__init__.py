@@ -40,7 +40,7 @@ def run(arguments: list[str]) -> int:
     except UndeletedError as error:
         return _complain(error.what, error.remedy)
     except TyperException as error:
-        curate = ("init", "publish", "show", "delete", "status", "check", "export")
+        curate = ("init", "publish", "show", "delete", "status", "check", "export", "store", "copy", "vacuum")
         others = (
             "demo",
             "list",

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 import undeleted
-from undeleted.cli import attack, audit, curate, definitions, demo, listing, verify
+from undeleted.cli import attack, audit, curate, definitions, demo, listing, stores, verify
 
 EPILOG = """
 [bold]Examples[/bold]
@@ -54,6 +54,7 @@ def build(arguments: list[str]) -> typer.Typer:
         app.command(name=command.__name__, rich_help_panel="Curate", epilog=f"Example: undeleted {example}")(
             command
         )
+    app.add_typer(stores.group(), name="store", rich_help_panel="Curate")
     app.command(name="audit", rich_help_panel="Audit", epilog=audit.EPILOG)(audit.audit)
     app.command(name="replay", rich_help_panel="Audit", epilog=audit.REPLAY_EPILOG)(audit.replay)
     app.command(name="verify", rich_help_panel="Audit", epilog=verify.EPILOG)(verify.verify)

@@ -14,17 +14,25 @@ from undeleted.cli.output import AsJson, print_facts, print_json, working
 from undeleted.errors import BadFile, BadQuestion
 
 Store = Annotated[
-    Path | None,
-    typer.Option(help="The store; else UNDELETED_STORE, else ./undeleted.db.", show_default=False),
+    str | None,
+    typer.Option(
+        help="The store, a file or postgresql://…; else UNDELETED_STORE, else ./undeleted.db.",
+        show_default=False,
+    ),
 ]
 
 
-def store_at(given: Path | None) -> Path:
-    return given or Path(os.environ.get("UNDELETED_STORE", "undeleted.db"))
+def store_at(given: str | None) -> str:
+    return given or os.environ.get("UNDELETED_STORE") or "undeleted.db"
 
 
 def init(
-    table: Annotated[Path, typer.Argument(help="A CSV, Parquet, JSON or SQLite file.")],
+    table: Annotated[
+        str, typer.Argument(help="A CSV, Parquet, JSON or SQLite file; or a table's name, with --connection.")
+    ],
+    connection: Annotated[
+        str | None, typer.Option(help="A database: duckdb://…, postgresql://…, pyspark://…, or any of Ibis.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Where the draft goes.")] = Path("spec.toml"),
     json: AsJson = False,
 ) -> None:
@@ -34,8 +42,13 @@ def init(
 
     if out.exists():
         raise BadFile(str(out), "is there already; nothing was written.", "Name another file with --out.")
-    columns = columns_of(str(table))
-    text = draft(str(table), columns, out)
+    if connection is None:
+        columns = columns_of(table)
+    else:
+        from undeleted.engines._connections import kinds_of
+
+        columns = kinds_of(connection, table, out.parent)
+    text = draft(table, columns, out, connection)
     out.write_text(text, encoding="utf-8")
     facts = {
         "written": str(out),
@@ -54,7 +67,7 @@ def publish(
     from undeleted.curator import Curator
 
     at = store_at(store)
-    with working(f"publishing into {at}"), Curator.from_spec(spec, at) as curator:
+    with working("publishing"), Curator.from_spec(spec, at) as curator:
         status = curator.status()
     facts = {
         "publications": list(status.publications),
@@ -173,7 +186,7 @@ def delete(
         with _ids(ids, source) as people, _bar() as progress:
             done = curator.delete(people, fold=_fold(fold, fold_after), progress=progress)
         left = curator.left
-        pending = not done.erased
+        pending = "" if done.erased else curator.store.how_to_erase
     if json:
         print_json(
             {
@@ -197,9 +210,7 @@ def delete(
     facts["version"] = (
         f"v{before} → v{done.version}" if done.version != before else f"v{done.version}, unchanged"
     )
-    facts["erased"] = (
-        "pending: another process is reading; the next command finishes it" if pending else "yes"
-    )
+    facts["erased"] = f"pending: {pending}" if pending else "yes"
     facts["spent"] = f"ε 0   ({left:.4g} left)"
     print_facts(facts)
 
@@ -227,12 +238,11 @@ def status(store: Store = None, json: AsJson = False) -> None:
     """What is published, what it has cost, and whether something waits to be erased."""
     from undeleted.curator import Curator
 
-    at = store_at(store)
-    with Curator.open(at) as curator:
-        found = curator.status()
+    with Curator.open(store_at(store)) as curator:
+        found, at = curator.status(), curator.store.path
         kinds = {name: type(curator.store.mechanisms[name]).__name__ for name in found.publications}
     facts = {
-        "store": str(at),
+        "store": at,
         "publications": kinds,
         "version": found.version,
         "epsilon": found.epsilon,
@@ -246,7 +256,7 @@ def status(store: Store = None, json: AsJson = False) -> None:
         print_json(facts)
         return
     shown = {
-        "store": str(at),
+        "store": at,
         "version": f"v{found.version}",
         "budget": _budget(found),
         "error": "as at publication: deletions add no noise",

@@ -53,6 +53,17 @@ def connected(connection: str, name: str, folder: Path) -> Any:
         raise complaint(f"{name} at {shown}", error) from None
 
 
+def kinds_of(connection: str, name: str, folder: Path) -> dict[str, str]:
+    """The names and kinds of a table's columns, by the names that DuckDB has for them."""
+    kinds = {}
+    for column, kind in connected(connection, name, folder).schema().items():
+        whole, real = kind.is_integer(), kind.is_floating() or kind.is_decimal()
+        kinds[column] = (
+            "BIGINT" if whole else "DOUBLE" if real else "BOOLEAN" if kind.is_boolean() else "VARCHAR"
+        )
+    return kinds
+
+
 def _from_environment(connection: str) -> str:
     if not connection.startswith("$"):
         return connection
@@ -106,6 +117,9 @@ def _spark(rest: str) -> Any:
         raise BadConnection("pyspark", problem, "Install Java 17 or newer, or let JAVA_HOME name it.")
     master, _, options = rest.partition("?")
     builder = SparkSession.builder.appName("undeleted")
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        builder = builder.config("spark.sql.shuffle.partitions", "8")
     if master:
         plain = master.startswith(("local", "yarn", "k8s", "spark:"))
         builder = builder.master(master if plain else f"spark://{master}")
@@ -150,7 +164,15 @@ def complaint(where: str, error: Exception) -> UndeletedError:
             "Set PGPASSWORD, or write it into ~/.pgpass.",
         ),
         (
-            ("connection refused", "could not connect", "could not translate", "no such file", "timeout"),
+            (
+                "refused",
+                "could not connect",
+                "resolve host",
+                "translate host",
+                "no such file",
+                "timeout",
+                "timed out",
+            ),
             "cannot be reached.",
             "Start the server, or check host and port.",
         ),

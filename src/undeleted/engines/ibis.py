@@ -6,7 +6,7 @@ query; a grown tree asks one grouped count per level.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import Any
 
@@ -188,6 +188,11 @@ class Ibis:
             middle = (low + high) // 2
             low, high = (low, middle) if up_to(middle) >= (size + 1) // 2 else (middle + 1, high)
         return low
+
+    def close(self) -> None:
+        """Let the connection go; for whoever made it."""
+        with suppress(Exception):  # what was asked has been answered
+            ibis.get_backend(self._raw).disconnect()
 
     # -- what a store asks
 

@@ -22,7 +22,7 @@ _WHOLE = (
 _REAL = ("FLOAT", "DOUBLE", "DECIMAL")
 
 
-def draft(source: str, columns: Mapping[str, str], spec: Path) -> str:
+def draft(source: str, columns: Mapping[str, str], spec: Path, connection: str | None = None) -> str:
     """The text of a spec; what a person must decide says so."""
     names = list(columns)
     likely = next(
@@ -33,10 +33,11 @@ def draft(source: str, columns: Mapping[str, str], spec: Path) -> str:
         "# are public, so they must come from what you know, not from the data.",
         "",
         "[data]",
-        f"source = {_text(_relative(source, spec))}",
+        *_where(source, spec, connection),
         f"id = {_text(likely)}                 # whose record it is",
         "max_rows_per_person = 1",
-        'excess = "error"             # or "drop": keep the first rows of a person',
+        'excess = "error"'
+        + ("" if connection else '             # or "drop": keep the first rows of a person'),
         "",
         "[budget]",
         f"epsilon = {DECIDE}             # such as 1.0; smaller is more private",
@@ -60,6 +61,12 @@ def draft(source: str, columns: Mapping[str, str], spec: Path) -> str:
         "# `weight = 2` gives a publication twice the share of the budget",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _where(source: str, spec: Path, connection: str | None) -> list[str]:
+    if connection is None:
+        return [f"source = {_text(_relative(source, spec))}"]
+    return [f"connection = {_text(connection)}", f"table = {_text(source)}"]
 
 
 def _column(kind: str) -> list[str]:

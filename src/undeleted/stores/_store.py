@@ -62,6 +62,7 @@ class Store(ABC):
     """A store that is open."""
 
     path: str  # as it may be shown: without a password
+    how_to_erase = "another process is reading; the next command finishes it"
 
     def __init__(self, key: bytes, meta: Mapping[str, str], shapes: Sequence[bytes]) -> None:
         self._key = key

@@ -60,6 +60,11 @@ _KEYS = {"records": "tag", "posts": "post", "held": "chunk", "cells": "cell", "s
 _AGAIN = ("40001", "40P01", "57P01", "57P02", "57P03")  # serialisation, deadlock, shutdown, crash, start-up
 _COPY_HEAD = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _COPY_END = b"\xff\xff"
+# Nobody waits for ever, a client that vanished holds nothing for long, and a commit is durable.
+_SETTINGS = """SELECT set_config('lock_timeout', '30s', false),
+    set_config('idle_in_transaction_session_timeout', '60s', false),
+    set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+        WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)"""
 Result = TypeVar("Result")
 
 
@@ -94,17 +99,18 @@ class Place:
 
     def connect(self) -> psycopg.Connection[Any]:
         connection = psycopg.connect(self.dsn, autocommit=True, connect_timeout=10)
-        connection.execute(
-            """SELECT set_config('lock_timeout', '30s', false),
-                set_config('idle_in_transaction_session_timeout', '60s', false),
-                set_config('synchronous_commit', CASE current_setting('synchronous_commit')
-                    WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)"""
-        )
+        try:
+            connection.execute(_SETTINGS)
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
 
 class PostgresStore(Store):
     """A store in a schema of a database."""
+
+    how_to_erase = "`undeleted store vacuum` erases it from the tables, at a quiet time"
 
     def __init__(self, place: Place, connection: psycopg.Connection[Any], key: bytes) -> None:
         self._place, self._db, self.path = place, connection, place.shown
@@ -574,12 +580,14 @@ def _tuples(*columns: Any) -> bytes:
 
 
 def _only_publisher(place: Place, db: psycopg.Connection[Any]) -> None:
-    number = zlib.crc32(place.schema.encode())
-    [free] = db.execute("SELECT pg_try_advisory_lock(20260215, %s::int)", (number - 2**31,)).fetchone() or [
-        False
-    ]
-    if not free:
-        raise StoreError(f"{place.shown} is being published by another process.", "Wait for it to end.")
+    """Take the lock of a publisher; one that was killed holds it until its server has noticed."""
+    number = zlib.crc32(place.schema.encode()) - 2**31
+    for _ in range(20):
+        found = db.execute("SELECT pg_try_advisory_lock(20260215, %s::int)", (number,)).fetchone()
+        if found == (True,):
+            return
+        time.sleep(0.25)
+    raise StoreError(f"{place.shown} is being published by another process.", "Wait for it to end.")
 
 
 def _is_there(place: Place, db: psycopg.Connection[Any]) -> bool:

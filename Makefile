@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 CORES  ?= 2
-BENCHMARKS := sum_error median_rank_error grown_release fwht kmeans_line batch_queries_curve exact_verifier survey delete adult publish third_party false_alarms forgetting accuracy
+BENCHMARKS := sum_error median_rank_error grown_release fwht kmeans_line batch_queries_curve exact_verifier survey delete adult publish engines delete_postgres third_party false_alarms forgetting accuracy
 
 .PHONY: demo test test-all lint mutants faults bench build clean help
 
@@ -20,13 +20,19 @@ $(VENV)/.dev: $(VENV)/.core
 	$(PIP) install -c constraints.txt -e '.[dev]'
 	@touch $@
 
+$(VENV)/.services: $(VENV)/.dev
+	$(PIP) install -c constraints.txt -e '.[services]'
+	@touch $@
+
 demo: $(VENV)/.core  ## watch a retraining curator leak the people who stay, and ours not
 	@$(BIN)/undeleted demo
 
 test: $(VENV)/.dev  ## every test that needs no service
-	$(BIN)/pytest -n $(CORES) --dist worksteal
+	$(BIN)/pytest -n $(CORES) --dist worksteal $(FLAGS)
 
-test-all: test  ## the tests that need services too (there are none yet)
+test-all: $(VENV)/.services  ## the same, and those that need PostgreSQL and Spark (with Java 17); none may be skipped
+	$(MAKE) test FLAGS=--no-skips
+	$(BIN)/pytest -n $(CORES) --dist loadfile -m services --no-skips
 
 lint: $(VENV)/.dev  ## style, types, layers
 	$(BIN)/ruff check .
@@ -35,13 +41,16 @@ lint: $(VENV)/.dev  ## style, types, layers
 	$(BIN)/lint-imports
 	$(BIN)/python benchmarks/tables.py --check
 
-mutants: $(VENV)/.dev  ## break the source in named ways; the named test must notice
+mutants: $(VENV)/.services  ## break the source in named ways; the named test must notice
 	$(BIN)/python tests/mutants/run.py
 
-faults: $(VENV)/.dev  ## kill two hundred processes that publish and delete, and see what they left
+faults: $(VENV)/.services  ## kill processes, drop connections, let eight delete at once; see what they left
 	cd tests && ../$(BIN)/python -m support.kills --kills 200
+	cd tests && ../$(BIN)/python -m support.kills --kills 50 --postgres
+	cd tests && ../$(BIN)/python -m support.drops --drops 52
+	cd tests && ../$(BIN)/python -m support.crowd --processes 8 --seconds 60
 
-bench: $(VENV)/.dev  ## every benchmark; fails when a stated ratio is missed
+bench: $(VENV)/.services  ## every benchmark; fails when a stated ratio is missed
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py || exit 1; done
 	$(BIN)/python benchmarks/tables.py
 

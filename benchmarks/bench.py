@@ -9,6 +9,7 @@ import json
 import os
 import platform
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,23 @@ OUT = Path(__file__).parent / "out"
 class Bench:
     """One benchmark: its figures, and the claims that they must bear out."""
 
-    def __init__(self, name: str, about: str, *, seeds: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        about: str,
+        *,
+        seeds: int,
+        options: Callable[[argparse.ArgumentParser], Any] | None = None,
+    ) -> None:
         self.name = name
         parser = argparse.ArgumentParser(description=about)
         parser.add_argument("--seeds", type=int, default=seeds, help=f"how many runs (default {seeds})")
         parser.add_argument("--out", type=Path, default=OUT, help="where to write JSON and pictures")
-        options = parser.parse_args()
-        self.seeds: int = options.seeds
-        self.out: Path = options.out
+        if options is not None:
+            options(parser)
+        self.options = parser.parse_args()
+        self.seeds: int = self.options.seeds
+        self.out: Path = self.options.out
         self.rows: list[dict[str, Any]] = []
         self.claims: list[dict[str, Any]] = []
 

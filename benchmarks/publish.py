@@ -3,6 +3,8 @@
 20 million rows of six columns: 200 group counts, every sum and product of the six (28), and a histogram of
 65,536 bins.  Each side runs in a process of its own; processor time must be at most 1.3 times the loop's, and
 peak memory under 1 GB.  What the records table adds is measured on a tenth of the rows, apart.
+
+With `--engine arrays --engine duckdb …` (or `--engine all`) the engines are compared instead: see engines.py.
 """
 
 import importlib
@@ -122,6 +124,11 @@ def side(name: str, path: str) -> None:
 def main() -> None:
     if sys.argv[1:2] == ["--side"]:
         side(*sys.argv[2:4])
+        return
+    if "--engine" in sys.argv:
+        import engines
+
+        engines.main()
         return
     bench = Bench("publish", __doc__ or "", seeds=5)
     with tempfile.TemporaryDirectory() as folder:

@@ -14,6 +14,26 @@ def coins(request: pytest.FixtureRequest) -> Seeded:
     return seeded(request.node.name)
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--no-skips", action="store_true", help="fail if a test was skipped for want of something"
+    )
+
+
+def pytest_sessionfinish(session, exitstatus):
+    """What is missing on a machine that should have everything is a failure; data and kernels may be."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if not session.config.getoption("--no-skips") or reporter is None:
+        return
+    reasons = [str(report.longrepr) for report in reporter.stats.get("skipped", [])]
+    wanting = [
+        r for r in reasons if "UNDELETED_ADULT" not in r and "does not let a process be traced" not in r
+    ]
+    if wanting and exitstatus == 0:
+        print("\nskipped for want of something:", *wanting, sep="\n")
+        session.exitstatus = 1
+
+
 @pytest.fixture(scope="session")
 def server():
     """A private PostgreSQL server.  Where there is none, tests that need one fail: they are not skipped."""

@@ -197,6 +197,15 @@ def test_a_grown_tree_is_the_same_tree_with_one_query_a_level(engine, arrays, co
     assert engine.told({"tree": mechanism})["tree"].size == grown.size
 
 
+@pytest.mark.parametrize("column", [WIDE, FAR], ids=lambda c: c.name)
+def test_codes_beyond_floating_point_are_exact(engine, arrays, column):
+    """Counted one by one: a code that is off by one is not found where it should be."""
+    codes = np.unique(arrays.table.codes[column.name])[::37]
+    statistic = Prefix(column, 1)
+    assert np.array_equal(engine.total_at(statistic, codes), arrays.total_at(statistic, codes))
+    assert engine.total_at(statistic, codes + codes.dtype.type(1)).sum() < 5
+
+
 def test_medians_and_posts_are_the_same(engine, arrays):
     for column in (X, FINE):
         assert engine.lower_median(column) == arrays.lower_median(column)

@@ -4,8 +4,9 @@
     python tests/mutants/run.py NAME …     some
 
 A mutant is a table in `mutants.toml`: the file, the text to replace, what to put there, and the test that
-must fail.  Each runs in a copy of the tree.  A mutant that no longer applies is an error: it must move with
-the code.  Before the mutants, the named tests are run on the untouched source, where they must pass.
+must fail, with `services = true` where it needs PostgreSQL.  Each runs in a copy of the tree.  A mutant that
+no longer applies is an error: it must move with the code.  Before the mutants, the named tests are run on the
+untouched source, where they must pass.
 """
 
 import os
@@ -30,8 +31,9 @@ def copy_of_the_tree(folder: str) -> Path:
     return tree
 
 
-def pytest(tree: Path, *tests: str) -> tuple[int, str]:
+def pytest(tree: Path, *tests: str, services: bool = False) -> tuple[int, str]:
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+    command += ["-m", "services"] if services else []
     environment = os.environ | {
         "PYTHONPATH": str(tree / "src"),
         "HYPOTHESIS_STORAGE_DIRECTORY": str(tree / ".h"),
@@ -49,7 +51,7 @@ def problem_with(name: str, mutant: dict[str, str]) -> str | None:
         if text.count(mutant["find"]) != 1:
             return f"does not apply: its text stands {text.count(mutant['find'])} times in {mutant['file']}"
         source.write_text(text.replace(mutant["find"], mutant["put"]), encoding="utf-8")
-        code, output = pytest(tree, mutant["test"])
+        code, output = pytest(tree, mutant["test"], services="services" in mutant)
         return None if code == FAILED else f"survived {mutant['test']} (pytest said {code})\n{output[-1500:]}"
 
 
@@ -61,10 +63,13 @@ def main(wanted: list[str]) -> int:
         return 2
     chosen = {name: mutants[name] for name in wanted or mutants}
     with tempfile.TemporaryDirectory() as folder:
-        code, output = pytest(copy_of_the_tree(folder), *sorted({m["test"] for m in chosen.values()}))
-        if code != 0:
-            print(f"the tests do not pass on the untouched source:\n{output[-3000:]}", file=sys.stderr)
-            return 1
+        tree = copy_of_the_tree(folder)
+        for services in (False, True):
+            named = sorted({m["test"] for m in chosen.values() if ("services" in m) == services})
+            code, output = pytest(tree, *named, services=services) if named else (0, "")
+            if code != 0:
+                print(f"the tests do not pass on the untouched source:\n{output[-3000:]}", file=sys.stderr)
+                return 1
     failures = 0
     with ThreadPoolExecutor(2) as pool:
         for name, problem in zip(chosen, pool.map(lambda n: problem_with(n, chosen[n]), chosen), strict=True):

@@ -75,7 +75,7 @@ class Proxy:
         if self.plan is None or head[:1] not in (b"Q", b"P", b"E", b"S"):
             return False
         if "COMMIT" in self.plan[0]:
-            return b"COMMIT" in body
+            return body.startswith(b"COMMIT\0")  # and not the level READ COMMITTED
         self.plan[1] -= 1
         return self.plan[1] < 0
 

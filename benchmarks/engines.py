@@ -12,7 +12,6 @@ keeps what it is given.  Start-up and loading are apart.  `publish.py --engine N
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -111,18 +110,17 @@ def _processes() -> dict[int, tuple[int, int]]:
 
 def _memory() -> float:
     """Peak memory of this process and of those it started, in MB; a server keeps its own."""
-    mine = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     parents, wanted = _processes(), {os.getpid()}
     while more := {pid for pid, (parent, _) in parents.items() if parent in wanted} - wanted:
         wanted |= more
     peaks = [0.0]
-    for pid in wanted - {os.getpid()}:
+    for pid in wanted:
         try:
             status = Path(f"/proc/{pid}/status").read_text()
         except OSError:
             continue
         peaks += [int(line.split()[1]) / 1e3 for line in status.splitlines() if line.startswith("VmHWM")]
-    return mine + sum(peaks)
+    return sum(peaks)
 
 
 def prepared(name: str, parquet: Path, folder: Path) -> tuple[str, Any]:

@@ -318,3 +318,18 @@ def test_a_table_that_changes_between_totals_and_records_is_not_published(tmp_pa
     with pytest.raises(StoreError, match="the table changed meanwhile"):
         curator.publish(memtable(id=["a", "b", "c"], x=[1, 2, 3]), {"mean": NoisyMean(x, Budget(1.0))})
     assert [f.name for f in tmp_path.iterdir()] == ["people.db.lock"]
+
+
+def test_a_table_of_every_engine_is_published_forgets_and_checks(table, tmp_path):
+    """From the database through expressions, blocks and the store, and out again."""
+    mechanisms = {
+        "people": NoisyCount(Budget(1.0)),
+        "fine": NoisyMean(FINE, Budget(1.0)),
+        "wide": GrownRangeCounts(WIDE, Budget(1.0)),
+    }
+    with Curator(PEOPLE, Budget(3.0), tmp_path / "people.db") as curator:
+        curator.publish(table, mechanisms)
+        before = curator.show("people").release.value[0]
+        assert curator.delete([f"p{i}" for i in range(1000)]).deleted == 1000
+        assert before - curator.show("people").release.value[0] == 1000
+        assert curator.check() == []

@@ -59,9 +59,9 @@ def deletions(store: Store, left: list[str]) -> tuple[float, float]:
 
 def size_of(store: Store, place: str) -> int:
     if place.startswith("postgresql"):
-        query = "SELECT sum(pg_total_relation_size(format('%%I.%%I', schemaname, tablename))) FROM pg_tables "
-        where = f"WHERE schemaname = '{store._place.schema}'"  # type: ignore[attr-defined]
-        return int(store._one((query + where).replace("%%", "%")))  # type: ignore[attr-defined]
+        tables = ("records", "posts", "state", "held", "cells", "shapes", "meta")
+        sizes = " + ".join(f"pg_total_relation_size('{{}}.{table}')" for table in tables)
+        return int(store._one(f"SELECT {sizes}"))  # type: ignore[attr-defined]
     return Path(place).stat().st_size
 
 

@@ -24,7 +24,7 @@ def run(arguments: list[str]) -> int:
     """Run a command; every error is two lines on stderr."""
     from undeleted.cli.app import build
 
-    if arguments in ([], ["attack"]):
+    if arguments in ([], ["attack"], ["store"]):
         arguments = [*arguments, "--help"]
     try:
         result = typer.main.get_command(build(arguments))(

@@ -13,10 +13,7 @@ VACUUM = "Example: undeleted store vacuum --store 'postgresql://curator@db/app?s
 
 
 def group() -> typer.Typer:
-    app = typer.Typer(
-        help="Move stores between SQLite and PostgreSQL, and erase what a database keeps.",
-        no_args_is_help=True,
-    )
+    app = typer.Typer(help="Move stores between SQLite and PostgreSQL, and erase what a database keeps.")
     app.command(name="copy", epilog=COPY)(copy)
     app.command(name="vacuum", epilog=VACUUM)(vacuum)
     return app

@@ -23,7 +23,6 @@ _SPARK = {
     "spark.log.level": "ERROR",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
-_INSTALL = "Install them with: pip install 'undeleted[scale]'."
 
 
 def connected(connection: str, name: str, folder: Path) -> Any:
@@ -33,7 +32,7 @@ def connected(connection: str, name: str, folder: Path) -> Any:
     try:
         import ibis  # noqa: F401
     except ImportError:
-        raise BadConnection(shown, "needs Ibis, which is not installed.", _INSTALL) from None
+        raise BadConnection(shown, "needs Ibis, which is not installed.", _install(url)) from None
     backend = _connect(url, shown, folder)
     try:
         if name.lower().endswith(".parquet") or name.endswith("/"):
@@ -62,6 +61,12 @@ def kinds_of(connection: str, name: str, folder: Path) -> dict[str, str]:
             "BIGINT" if whole else "DOUBLE" if real else "BOOLEAN" if kind.is_boolean() else "VARCHAR"
         )
     return kinds
+
+
+def _install(backend: str) -> str:
+    return (
+        f"Install it with: pip install 'undeleted[{'spark' if backend.startswith('pyspark') else 'scale'}]'."
+    )
 
 
 def _from_environment(connection: str) -> str:
@@ -99,9 +104,10 @@ def _connect(url: str, shown: str, folder: Path) -> Any:
     except UndeletedError:
         raise
     except ImportError:
-        raise BadConnection(
-            shown, f"needs the driver of {scheme}, which is not installed.", _INSTALL
-        ) from None
+        ours = scheme in ("duckdb", "postgres", "pyspark")
+        theirs = f"Install it with: pip install 'ibis-framework[{scheme}]'."
+        problem = f"needs the driver of {scheme}, which is not installed."
+        raise BadConnection(shown, problem, _install(scheme) if ours else theirs) from None
     except Exception as error:
         raise complaint(shown, error) from None
 
@@ -188,6 +194,11 @@ def complaint(where: str, error: Exception) -> UndeletedError:
             ("undefinedcolumn", "undefinedtable", "unresolved_column", "binder", "catalogexception"),
             "is not as it was when it was opened: a column or the table has changed.",
             "Publish again when its schema stands still.",
+        ),
+        (
+            ("operationnotdefined", "unsupportedoperation", "unsupportedbackend"),
+            "cannot do what statistics need.",
+            "Read the table through DuckDB, PostgreSQL or Spark.",
         ),
         (("outofmemory", "out of memory"), "ran out of memory.", "Give the engine more memory."),
     ):

@@ -28,7 +28,10 @@ def connect(path: str) -> sqlite3.Connection:
 @contextmanager
 def publisher(path: str) -> Iterator[None]:
     """The lock of a publisher; a second one is told who holds it.  The lock's file stays: it is the lock."""
-    lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written ({error.strerror}).", "Check its folder.") from None
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

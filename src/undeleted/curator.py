@@ -26,6 +26,8 @@ from undeleted.errors import (
     BadQuestion,
     NoRecords,
     NotStarted,
+    StoreError,
+    UndeletedError,
     UnknownName,
 )
 from undeleted.intervals import Estimate
@@ -232,12 +234,22 @@ class Curator:
         deleted = unknown = held = 0
         version = store.version
         while part := list(islice(people, BATCH)):
-            done = store.delete(part, fold)
+            try:
+                done = store.delete(part, fold)
+            except UndeletedError as error:
+                if deleted:  # what was done before stays done, and is told
+                    problem = f"{deleted} people were deleted before this: {error.what}"
+                    raise StoreError(problem, error.remedy) from None
+                raise
             deleted, unknown = deleted + done.deleted, unknown + done.unknown
             version, held = done.version, done.held
             if progress is not None:
                 progress(len(part))
-        return Deletion(deleted, unknown, version, store.erase(), held)
+        try:
+            erased = store.erase()
+        except UndeletedError:  # the server went away after it had forgotten
+            erased = False
+        return Deletion(deleted, unknown, version, erased, held)
 
     def show(self, name: str) -> Publication:
         """A publication as it stands; a copy, which later deletions leave alone."""

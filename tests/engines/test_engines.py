@@ -333,3 +333,119 @@ def test_a_table_of_every_engine_is_published_forgets_and_checks(table, tmp_path
         assert curator.delete([f"p{i}" for i in range(1000)]).deleted == 1000
         assert before - curator.show("people").release.value[0] == 1000
         assert curator.check() == []
+
+
+def test_people_who_get_more_rows_between_the_count_and_the_records_are_refused(tmp_path, monkeypatch):
+    """Rows that are in the totals and among the records, and were not there when rows were counted."""
+    x = Number("x", min=0, max=99)
+    monkeypatch.setattr(Ibis, "_check_cap", lambda self: None)
+    curator = Curator(Schema([x], id="id"), Budget(1.0), tmp_path / "people.db")
+    with pytest.raises(StoreError, match="1 people have more than 1 row"):
+        curator.publish(memtable(id=["a", "b", "a"], x=[1, 2, 3]), {"people": NoisyCount(Budget(1.0))})
+    assert [f.name for f in tmp_path.iterdir()] == ["people.db.lock"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "person", "asked"),
+    [(pa.int32(), 7, "7"), (pa.string(), "7", "7"), (pa.decimal128(10, 0), 7, "7")],
+)
+def test_ids_are_found_again_as_requests_write_them(tmp_path, kind, person, asked):
+    x = Number("x", min=0, max=99)
+    with Curator(Schema([x], id="id"), Budget(1.0), tmp_path / "people.db") as curator:
+        curator.publish(memtable(id=pa.array([person], kind), x=[1]), {"people": NoisyCount(Budget(1.0))})
+        assert curator.delete(asked).deleted == 1
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.decimal128(10, 2), pa.bool_()])
+def test_ids_that_could_be_written_in_two_ways_are_refused(kind):
+    from decimal import Decimal
+
+    value = Decimal("7.00") if pa.types.is_decimal(kind) else True if kind == pa.bool_() else 1.0
+    with pytest.raises(BadColumns, match="an id is a text, a whole number or a UUID"):
+        Ibis(Schema([Number("x", min=0, max=9)], id="id"), memtable(id=pa.array([value], kind), x=[1]))
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        (Number("v", min=0, max=2**64 - 1, missing="drop"), [2**64 - 2, None, 5, 2**63 + 1]),
+        (Number("v", min=0, max=2**64 - 1), [2**64 - 1, 5, 2**63]),
+        (Number("v", min=-(2**62) + 1, max=2**62 - 1, step=2), [2**62 - 1, -(2**62) + 1, 1]),
+        (Number("v", min=-5, max=2**63 + 5, out_of_range="clamp"), [2**63 + 9, -9, 3]),
+    ],
+)
+def test_whole_numbers_at_the_end_of_what_integers_hold(column, values):
+    """Here and there the same, and as whole numbers are counted by hand."""
+    low, high, step = int(column.min), int(column.max), int(column.step)
+    expected = sorted((min(max(v, low), high) - low) // step for v in values if v is not None)
+    schema = Schema([column])
+    codes, kept = column.encode(values)
+    assert sorted(map(int, codes[kept])) == expected
+    table = memtable(v=pa.array(values, pa.decimal128(38, 0)))
+    engine = Ibis(schema, table)
+    statistic = Prefix(column, 1)
+    cells = np.array(expected, dtype=np.uint64)
+    assert engine.total_at(statistic, cells).tolist() == [1] * len(expected)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://u:hunter2@db:5432/app", "postgresql://u@db:5432/app"),
+        ("postgresql://u:hunter2@[::1]:1/db", "postgresql://u@[::1]:1/db"),
+        ("postgresql://u:12/hunter2@db/app", "postgresql://…"),
+        ("postgresql://u:p[hunter2@h/db", "postgresql://u@h/db"),
+        ("postgresql://u:12#hunter2@db/app", "postgresql://…"),
+        ("postgresql://u:12?hunter2@db/app", "postgresql://…"),
+        ("postgresql://u@db/app?password=hunter2", "postgresql://u@db/app"),
+        ("host=db password=hunter2", "the connection"),
+        ("duckdb://warehouse.duckdb", "duckdb://warehouse.duckdb"),
+        ("duckdb://md:db?motherduck_token=hunter2", "duckdb://…"),
+        ("pyspark://local[2]?spark.secret=hunter2", "pyspark://local[2]"),
+        ("$WAREHOUSE", "$WAREHOUSE"),
+    ],
+)
+def test_nothing_that_may_be_a_secret_is_shown(url, shown):
+    from undeleted.engines._connections import redacted
+
+    assert redacted(url) == shown
+    assert "hunter2" not in redacted(url)
+
+
+@pytest.mark.services
+def test_types_that_only_postgres_has_mean_the_same_here_and_there(server, mark, tmp_path):
+    """Enumerations, padded characters, UUIDs, decimals that are no number: read alike, or refused by name."""
+    import psycopg
+
+    grade, name = Category("grade", values=("a", "b")), Category("name", values=("xy", "z"))
+    score = Number("score", min=0, max=9, out_of_range="clamp", missing="drop")
+    price = Number("price", min=0, max=9, step="0.01", missing="drop")
+    schema = Schema([grade, name, score, price], id="id")
+    with psycopg.connect(server.url(), autocommit=True) as db:
+        db.execute(f"CREATE TYPE {mark}_grade AS ENUM ('a', 'b')")
+        columns = f"grade {mark}_grade, name char(5), score numeric(5, 0), price numeric"
+        db.execute(f"CREATE TABLE {mark}_people (id uuid, {columns})")
+        db.execute(
+            f"""INSERT INTO {mark}_people VALUES
+            ('00000000-0000-0000-0000-000000000001', 'a', 'xy', 3, 1.25),
+            ('00000000-0000-0000-0000-000000000002', 'b', 'z', 'NaN', 'NaN'),
+            ('00000000-0000-0000-0000-000000000003', 'b', 'z', 77, 0.5)"""
+        )
+        db.execute(
+            f"CREATE TABLE {mark}_padded (id char(9), x int); INSERT INTO {mark}_padded VALUES ('ab', 1)"
+        )
+    table = connected(server.url(), f"public.{mark}_people", Path())
+    engine = Ibis(schema, table)
+    assert engine.total(Histogram((grade, name))).tolist() == [1, 0, 0, 2]
+    assert engine.total(Histogram((score,))).tolist() == [0, 0, 0, 1, 0, 0, 0, 0, 0, 1]
+    assert engine.total(ClippedSum(price)).tolist() == [175]
+    with Curator(schema, Budget(2.0), tmp_path / "people.db") as curator:
+        curator.publish(table, {"people": NoisyCount(Budget(1.0)), "price": NoisyMean(price, Budget(1.0))})
+        assert curator.delete("00000000-0000-0000-0000-000000000002").deleted == 1
+        assert curator.check() == []
+    engine.close()
+    padded = connected(server.url(), f"public.{mark}_padded", Path())
+    with Curator(Schema([Number("x", min=0, max=9)], id="id"), Budget(1.0)) as curator:
+        curator.publish(padded, {"people": NoisyCount(Budget(1.0))})
+        assert curator.delete("ab").deleted == 1
+    ibis.get_backend(padded).disconnect()

@@ -13,7 +13,7 @@ from support.people import made, rows
 from support.servers import PASSWORD, QUOTED, Server
 from undeleted.cli import run
 from undeleted.curator import Curator
-from undeleted.errors import StoreError
+from undeleted.errors import StoreError, UndeletedError
 from undeleted.stores import Fold, open_store, postgres
 from undeleted.stores.postgres import Place, PostgresStore
 
@@ -39,8 +39,9 @@ def test_a_publication_that_is_killed_is_not_in_the_way_of_the_next(place, step)
     done, reached = kills.kill_at(kills.start("publish", place(), step), step)
     assert reached
     assert done == []
-    assert not PostgresStore.there(place())
-    kills.publish(place(), 100)
+    assert PostgresStore.there(place()) == (step == "moved")
+    if step != "moved":
+        kills.publish(place(), 100)
     with Curator.open(place()) as curator:
         assert curator.check() == []
 
@@ -179,14 +180,130 @@ def test_deletions_are_durable_even_where_the_server_would_not_wait(server, plac
             db.execute("SELECT pg_reload_conf()")
 
 
-def test_a_second_publisher_is_told(server, place):
+def test_a_second_publisher_is_told(server, mark, place, tmp_path):
     first = kills.start("publish", place(), "filled")
     assert first.stdout.readline().strip() == "at filled"
     with pytest.raises(StoreError, match="being published by another process"):
-        kills.publish(place(), 10)
+        kills.publish(server.url(f"{mark}_people", tmp_path / "other.key"), 10)
+    assert not (tmp_path / "other.key").exists()
     first.kill()
     first.wait()
     first.stdout.close()
+
+
+# -- the key is never lost while its store may be there
+
+
+def test_a_key_stays_while_nobody_can_tell_whether_its_store_came_to_be(tmp_path, monkeypatch):
+    """The server commits, and dies before it says so; or somebody interrupts just then."""
+    server = Server()
+    try:
+        place, key = server.url("people", tmp_path / "key"), tmp_path / "key"
+        whole = postgres.psycopg.Connection.execute
+
+        def dying(self, query, *arguments, **more):
+            done = whole(self, query, *arguments, **more)
+            if query == "COMMIT":
+                server.stop("immediate")
+                raise psycopg.OperationalError("the server closed the connection")
+            return done
+
+        monkeypatch.setattr(postgres.psycopg.Connection, "execute", dying)
+        monkeypatch.setattr(postgres, "PAUSES", (0.01, 0.01))
+        with pytest.raises(StoreError, match="may have happened, or not"):
+            kills.publish(place, 50)
+        monkeypatch.undo()
+        assert key.exists()
+        server.start()
+        with pytest.raises(StoreError, match="may be the key of another store"):
+            kills.publish(server.url("elsewhere", key), 50)
+        with Curator.open(place) as curator:
+            assert curator.check() == []
+            assert curator.delete("p1").deleted == 1
+        assert not Path(f"{key}.unfinished").exists()
+
+        def interrupted(place, db, number):
+            db.execute("COMMIT")
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(postgres, "_commit", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            kills.publish(server.url("other", tmp_path / "other"), 50)
+        monkeypatch.undo()
+        with Curator.open(server.url("other", tmp_path / "other")) as curator:
+            assert curator.check() == []
+    finally:
+        server.remove()
+
+
+def test_two_publications_do_not_share_a_key(server, mark, tmp_path):
+    first = kills.start("publish", server.url(f"{mark}_a", tmp_path / "key"), "filled")
+    assert first.stdout.readline().strip() == "at filled"
+    with pytest.raises(StoreError, match="is being made by another publication"):
+        kills.publish(server.url(f"{mark}_b", tmp_path / "key"), 10)
+    first.kill()
+    first.wait()
+    first.stdout.close()
+    kills.publish(server.url(f"{mark}_a", tmp_path / "key"), 10)
+    with Curator.open(server.url(f"{mark}_a", tmp_path / "key")) as curator:
+        assert curator.check() == []
+
+
+def test_a_request_that_nobody_can_tell_the_end_of_says_so_and_leaves_the_next_alone(tmp_path, monkeypatch):
+    server = Server()
+    try:
+        place = server.url("people", tmp_path / "key")
+        kills.publish(place, 50)
+        with open_store(place) as store:
+            before = store.release("people")[0].value[0]
+            whole = postgres.psycopg.Connection.execute
+
+            def dying(self, query, *arguments, **more):
+                done = whole(self, query, *arguments, **more)
+                if query == "COMMIT":
+                    server.stop("immediate")
+                    raise psycopg.OperationalError("the server closed the connection")
+                return done
+
+            monkeypatch.setattr(postgres, "PAUSES", (0.01, 0.01))
+            monkeypatch.setattr(postgres.psycopg.Connection, "execute", dying)
+            with pytest.raises(StoreError, match="may have happened, or not"):
+                store.delete(["p1"])
+            monkeypatch.undo()
+            server.start()
+            assert store.delete(["p2"]).deleted == 1
+            assert store.delete(["p1"]).unknown == 1
+            assert before - store.release("people")[0].value[0] == 2
+            assert store.check() == []
+    finally:
+        server.remove()
+
+
+@pytest.mark.parametrize("when", ["slots", "meta"])
+def test_a_copy_whose_source_goes_away_leaves_nothing_behind(
+    server, place, tmp_path, capfd, when, monkeypatch
+):
+    kills.publish(place(), 500)
+    whole = getattr(PostgresStore, "_slots" if when == "slots" else "_read_posts")
+
+    def going(self, *arguments):
+        with psycopg.connect(server.url(), autocommit=True) as db:
+            found = self._db.info.backend_pid
+            yield from whole(self, *arguments)
+            db.execute("SELECT pg_terminate_backend(%s)", (found,))
+            db.execute("SELECT pg_sleep(0.2)")
+
+    with open_store(place()) as source:
+        assert source.check() == []
+    opened = open_store(place())
+    monkeypatch.setattr(PostgresStore, whole.__name__, going)
+    from undeleted.stores import copy_store
+
+    with pytest.raises(UndeletedError):
+        copy_store(opened, str(tmp_path / "copy.db"))
+    opened.close()
+    left = {file.name for file in tmp_path.iterdir() if file.name.startswith("copy")}
+    assert left == {"copy.db.lock"}
 
 
 # -- bad input: a clear message, exit code 2, and nothing written

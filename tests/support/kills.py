@@ -72,10 +72,8 @@ def _stop_after(owner, name, step, wanted):
 def child(job, path, step, names):
     """Delete one by one and acknowledge each, or publish; wait at the step, if one is named."""
     if job == "publish":
-        for kind in _kinds(path):
-            _stop_after(kind, "write_key", "key", step)
-            _stop_after(kind, "_fill", "filled", step)
-        _stop_after(os, "link", "moved", step)
+        for owner, name, at in _steps(path):
+            _stop_after(owner, name, at, step)
         publish(path, 500)
         print("ack", flush=True)
         return
@@ -95,12 +93,13 @@ def child(job, path, step, names):
             print(f"ack {name}", flush=True)
 
 
-def _kinds(path):
+def _steps(path):
+    """After which functions a publication can be stopped."""
     if not str(path).startswith("postgresql"):
-        return [sqlite]
-    from undeleted.stores import postgres
+        return (sqlite, "write_key", "key"), (sqlite, "_fill", "filled"), (os, "link", "moved")
+    from undeleted.stores import _postgres_key, postgres
 
-    return [postgres]
+    return (_postgres_key, "write_key", "key"), (postgres, "fill", "filled"), (postgres, "_commit", "moved")
 
 
 # -- the parent

@@ -45,8 +45,11 @@ def init(
     if connection is None:
         columns = columns_of(table)
     else:
-        from undeleted.engines._connections import kinds_of
+        from undeleted.engines._connections import keeps_a_secret, kinds_of
 
+        if keeps_a_secret(connection):
+            remedy = "Set PGPASSWORD, or keep it in an environment variable and say --connection '$NAME'."
+            raise BadQuestion("a secret may stand in the connection, and the spec would keep it.", remedy)
         columns = kinds_of(connection, table, out.parent)
     text = draft(table, columns, out, connection)
     out.write_text(text, encoding="utf-8")

@@ -71,6 +71,7 @@ def vacuum(store: Store = None, json: AsJson = False) -> int:
 
     with Curator.open(store_at(store)) as curator, working("writing the tables anew"):
         erased = curator.store.vacuum()
+    done = "yes, from the tables; a server's log holds what it held until it is recycled"
     waits = "no: somebody holds the tables; try again at a quiet time"
-    print_json({"erased": erased}) if json else print_facts({"erased": "yes" if erased else waits})
+    print_json({"erased": erased}) if json else print_facts({"erased": done if erased else waits})
     return 0 if erased else 3

@@ -10,10 +10,11 @@ No message repeats what a driver said: it may hold a password or somebody's valu
 """
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl
 
 from undeleted.errors import BadConnection, UndeletedError
 
@@ -141,21 +142,42 @@ def _backends() -> list[str]:
 
 
 def redacted(url: str) -> str:
-    """A connection without its password; all of it is hidden where it cannot be taken apart."""
+    """What may be shown of a connection: only what cannot be a secret; the rest is left out."""
+    if re.fullmatch(r"\$\w+", url):
+        return url
     scheme, found, rest = url.partition("://")
-    if not found:
-        return url if url.startswith("$") or len(url) < 40 else "the connection"
-    try:
-        parts = urlsplit(f"x://{rest}" if "[" not in rest else "x://")
-        if "[" in rest:  # Spark's local[2]; no password stands there
-            return url.partition("?")[0]
-        if rest.count("@") > 1 or parts.port == -1:
-            raise ValueError
-        person = f"{parts.username}@" if parts.username else ""
-        port = f":{parts.port}" if parts.port else ""
-        return f"{scheme}://{quote(person, safe='@')}{parts.hostname or ''}{port}{parts.path}"
-    except ValueError:
+    if not found or not re.fullmatch(r"[a-z][a-z0-9+]*", scheme):
+        return "the connection"
+    if scheme == "pyspark":
+        master = re.match(r"[\w.,:*\[\]-]*", rest)
+        return f"pyspark://{master[0] if master and '@' not in rest else '…'}"
+    if scheme == "duckdb":
+        return f"duckdb://{'…' if '@' in rest or rest.startswith('md:') else rest.partition('?')[0]}"
+    shown = re.fullmatch(
+        r"(?:([\w.%-]+)(?::[^@/?#]*)?@)?([\w.-]*|\[[0-9a-fA-F:.]+\])(:\d+)?(/[\w./-]*)?([?#].*)?", rest
+    )
+    if shown is None or "@" in (shown[5] or ""):
         return f"{scheme}://…"
+    person = f"{shown[1]}@" if shown[1] else ""
+    return f"{scheme}://{person}{shown[2]}{shown[3] or ''}{shown[4] or ''}"
+
+
+def keeps_a_secret(connection: str) -> bool:
+    """Whether something in a connection may be a secret; a store keeps its spec, so none may stand there."""
+    if connection.startswith("$"):
+        return False
+    rest = connection.partition("://")[2]
+    place, _, options = rest.partition("?")
+    person, found, _ = place.rpartition("@")
+    if (found and not re.fullmatch(r"[\w.%-]*", person)) or "@" in options or "=" in place:
+        return True
+    harmless = r"sslmode|host|port|schema|database|warehouse|application_name|connect_timeout|spark\..*"
+    for key, _ in parse_qsl(options, keep_blank_values=True):
+        if not re.fullmatch(harmless, key) or re.search(
+            "secret|password|token|key|credential", key, re.IGNORECASE
+        ):
+            return True
+    return False
 
 
 def complaint(where: str, error: Exception) -> UndeletedError:
@@ -209,4 +231,4 @@ def complaint(where: str, error: Exception) -> UndeletedError:
         ):
             return BadConnection(where, problem, remedy)
     kind = type(error).__name__
-    return BadConnection(where, f"could not answer ({kind}).", "Its own log says why; nothing was written.")
+    return BadConnection(where, f"could not answer ({kind}).", "Its own log says why.")

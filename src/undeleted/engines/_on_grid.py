@@ -44,7 +44,7 @@ def on_grid(column: GridColumn, values: Any) -> OnGrid:
     kind = values.type()
     match column:
         case Number() if kind.is_integer() or (kind.is_decimal() and kind.scale == 0):
-            whole = column.min.denominator == column.step.denominator == 1
+            whole = column.min.denominator == column.step.denominator == 1 and column.max - column.min < 2**64
             return _whole(column, values) if whole else _floating(column, values)
         case Number() if kind.is_floating() or kind.is_decimal():
             return _floating(column, values)
@@ -68,6 +68,34 @@ def wrong_type(column: Column, kind: Any) -> BadColumns:
     return BadColumns([column.name], problem, "Cast it in a view, or declare it as what it is.")
 
 
+def plain(values: Any, postgres: bool) -> Any:
+    """A column as both sides read it: one meaning here and there, and nothing that one of them cannot hold.
+
+    PostgreSQL pads char(n), and compares enumerations with nothing but themselves: joined to an empty text
+    they are texts.  Its decimals may be no number, which Arrow does not have.
+    """
+    kind = values.type()
+    if kind.is_string():
+        return ibis.literal("") + values if postgres else values
+    if kind.is_uuid():
+        return values.cast("string")
+    if kind.is_decimal():
+        number = values.cast("float64")
+        if kind.scale != 0:
+            return number
+        return number.isnan().ifelse(ibis.null(_WIDE), values.cast(_WIDE)) if postgres else values.cast(_WIDE)
+    return values
+
+
+def as_id(values: Any, name: str) -> Any:
+    """Whose record it is, as text: what a request to delete will say."""
+    kind = values.type()
+    if not (kind.is_string() or kind.is_integer() or (kind.is_decimal() and kind.scale == 0)):
+        problem = f"is {kind} in the table; an id is a text, a whole number or a UUID."
+        raise BadColumns([name], problem, "Cast it to text in a view, as requests to delete will write it.")
+    return values if kind.is_string() else values.cast("string")
+
+
 def absent(values: Any) -> Any:
     """Which rows have no value: NULL, an empty text, not a number."""
     kind = values.type()
@@ -80,7 +108,7 @@ def _whole(column: Number, values: Any) -> OnGrid:
     low, high, step = int(column.min), int(column.max), int(column.step)
     kind = values.type()
     signed = kind.is_integer() and str(kind).lstrip("!") != "uint64"
-    wide = not signed or high >= _NARROW or low <= -_NARROW
+    wide = not signed or high >= _NARROW or low <= -_NARROW or high - low >= _NARROW
     missing = absent(values)
     x = values.cast(_WIDE if wide else "int64")
     first, last, width = (number(n, wide) for n in (low, high, step))

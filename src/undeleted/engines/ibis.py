@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from undeleted.arrays import IntArray
 from undeleted.engines._connections import complaint
-from undeleted.engines._on_grid import Code, OnGrid, absent, number, on_grid, wrong_type
+from undeleted.engines._on_grid import Code, OnGrid, absent, as_id, number, on_grid, plain, wrong_type
 from undeleted.errors import BadColumns, BadQuestion, NoRecords, RejectedValue
 from undeleted.files import ROWS, in_blocks
 from undeleted.schema import GridColumn, Schema, Table, Text
@@ -40,7 +40,6 @@ class Ibis:
 
     def __init__(self, schema: Schema, table: Any, name: str = "the table") -> None:
         self.schema, self.name = schema, name
-        self._raw = table
         wanted = [*schema.names, *([schema.id] if schema.id is not None else [])]
         lacking = [column for column in wanted if column not in table.columns]
         if lacking:
@@ -48,6 +47,11 @@ class Ibis:
         if schema.id is not None and schema.excess == "drop":
             problem = "a table in a database has no first rows, so none can be dropped as excess."
             raise BadQuestion(problem, 'Choose excess = "error", or cap the rows of a person in a view.')
+        postgres = _backend_of(table) in ("postgres", "risingwave", "materialize")
+        read = {name: plain(table[name], postgres) for name in wanted}
+        if schema.id is not None:
+            read[schema.id] = as_id(read[schema.id], schema.id)
+        self._raw = table = table.select(**read)
         self._columns: dict[str, OnGrid] = {}
         for column in schema.columns:
             values = table[column.name]
@@ -55,8 +59,12 @@ class Ibis:
                 self._columns[column.name] = on_grid(column, values)
             elif not values.type().is_string():
                 raise wrong_type(column, values.type())
-        grids = {f"code {n}": g.code for n, g in self._columns.items()}
-        self._grid = table.select(**grids, **{f"kept {n}": g.kept for n, g in self._columns.items()})
+        self._numbers = {
+            name: i for i, name in enumerate(self._columns)
+        }  # names may be too long to be longer
+        grids = {f"code{i}": self._columns[n].code for n, i in self._numbers.items()}
+        grids |= {f"kept{i}": self._columns[n].kept for n, i in self._numbers.items()}
+        self._grid = table.select(**grids) if grids else table
         self._told: dict[Statistic, IntArray] = {}
 
     @property
@@ -72,9 +80,9 @@ class Ibis:
             asked[f"misfit{i}"] = misfit.rows.fill_null(True).sum()
         if self.schema.id is not None:
             asked["nameless"] = absent(self._raw[self.schema.id]).sum()
-        for column in self.schema.columns:
-            if isinstance(column, Text) and column.missing == "error":
-                asked[f"no {column.name}"] = absent(self._raw[column.name]).sum()
+        texts = [c.name for c in self.schema.columns if isinstance(c, Text) and c.missing == "error"]
+        for i, name in enumerate(texts):
+            asked[f"lacking{i}"] = absent(self._raw[name]).sum()
         found = {k: int(v or 0) for k, v in self._ask(self._raw.aggregate(**asked)).to_pylist()[0].items()}
         for i, (name, misfit) in enumerate(refused):
             if found[f"misfit{i}"]:
@@ -82,10 +90,10 @@ class Ibis:
                 choice = f", or choose another `{misfit.rule}` rule for the column" if other else ""
                 remedy = f"Correct the rows{choice}."
                 raise RejectedValue(name, misfit.text, None, found[f"misfit{i}"], remedy)
-        for name in self.schema.names:
-            if found.get(f"no {name}"):
+        for i, name in enumerate(texts):
+            if found[f"lacking{i}"]:
                 remedy = "Correct the rows, or choose another `missing` rule for the column."
-                raise RejectedValue(name, "values must be present", None, found[f"no {name}"], remedy)
+                raise RejectedValue(name, "values must be present", None, found[f"lacking{i}"], remedy)
         if found.get("nameless"):
             rule = "every row must have an id"
             raise RejectedValue(
@@ -173,8 +181,7 @@ class Ibis:
 
     def lower_median(self, column: GridColumn) -> int:
         self.schema.require(column)
-        code = self._grid[f"code {column.name}"]
-        kept = self._grid[f"kept {column.name}"]
+        code, kept = self._code(column.name), self._kept(column.name)
 
         def up_to(most: int) -> int:
             inside = self._grid.filter(kept & (code <= number(most, code.type().is_decimal())))
@@ -235,13 +242,19 @@ class Ibis:
 
     def _terms(self, statistic: Statistic) -> Sequence[tuple[Any, Any]]:
         self.schema.require(*statistic.columns)
-        codes: Mapping[str, Any] = {name: Code(self._grid[f"code {name}"]) for name in statistic.names}
+        codes: Mapping[str, Any] = {name: Code(self._code(name)) for name in statistic.names}
         return statistic.terms(codes)
+
+    def _code(self, name: str) -> Any:
+        return self._grid[f"code{self._numbers[name]}"]
+
+    def _kept(self, name: str) -> Any:
+        return self._grid[f"kept{self._numbers[name]}"]
 
     def _complete(self, statistic: Statistic) -> Any:
         complete = ibis.literal(True)
         for name in statistic.names:
-            complete = complete & self._grid[f"kept {name}"]
+            complete = complete & self._kept(name)
         return complete
 
     def _add_groups(
@@ -282,6 +295,12 @@ class Ibis:
                 raise
             except Exception as error:
                 raise complaint(self.name, error) from None
+
+
+def _backend_of(table: Any) -> str:
+    """The backend's name; a table in memory belongs to whichever is asked, which is DuckDB."""
+    backends, _ = table._find_backends()
+    return str(backends[0].name) if backends else "duckdb"
 
 
 @contextmanager

@@ -140,12 +140,35 @@ class Number:
         whole = self.min.denominator == self.step.denominator == 1 and self.max - self.min < 2**64
         if array.dtype.kind in "iu" and whole:
             return self._encode_integers(array)
+        if whole and array.dtype.kind in "fO" and _beyond_floats(values):
+            return self._encode_long(_listed(values))
         if array.dtype == object and whole:
             there = np.array([not _is_missing(v) for v in array], dtype=bool)
             present = np.asarray([v for v, t in zip(array, there, strict=True) if t])
             if present.dtype.kind in "iu":  # integers among gaps stay exact
                 return self._encode_present(present, there)
         return self._encode_floats(_as_floats(self.name, array))
+
+    def _encode_long(self, numbers: list[Any]) -> Codes:
+        """Whole numbers of which some do not fit 64 bits with the others: put in bounds one by one."""
+        low, high = int(self.min), int(self.max)
+        there = np.array([not _is_missing(v) for v in numbers], dtype=bool)
+        kept = self._apply("missing", ~there, "values must be present")
+        present = [low if _is_missing(v) else v for v in numbers]
+        inside = np.array([low <= v <= high for v in present], dtype=bool)
+        kept &= self._apply("out_of_range", ~inside, f"values must lie in [{self.min}, {self.max}]")
+        kind = np.int64 if high < 2**63 else np.uint64 if low >= 0 else None
+        if kind is None:  # the grid itself spans more than any kind of integer: count from its start
+            shifted = Number(self.name, min=0, max=high - low, step=self.step, off_grid=self.off_grid)
+            codes, fits = shifted._encode_integers(
+                np.array([min(max(v, low), high) - low for v in present], dtype=np.uint64)
+            )
+        else:
+            codes, fits = self._encode_integers(
+                np.array([min(max(v, low), high) for v in present], dtype=kind)
+            )
+        kept &= fits
+        return np.where(kept, codes, codes.dtype.type(0)), kept
 
     def _encode_present(self, present: Any, there: BoolArray) -> Codes:
         kept = self._apply("missing", ~there, "values must be present")
@@ -355,6 +378,14 @@ def _as_codes(codes: Any, cells: int) -> Any:
     return np.minimum(codes, last).astype(np.int64 if cells <= 2**63 else np.uint64)
 
 
+def _beyond_floats(values: Any) -> bool:
+    """Whether a list of whole numbers has some that floating point cannot hold, and nothing but them."""
+    some = isinstance(values, list) or getattr(getattr(values, "dtype", None), "kind", "") == "O"
+    listed = _listed(values) if some else []
+    whole = all(isinstance(v, int) and not isinstance(v, bool) for v in listed if not _is_missing(v))
+    return whole and any(isinstance(v, int) and abs(v) > 2**53 for v in listed)
+
+
 def _float(value: Any) -> float:
     try:
         return float(value)
@@ -364,7 +395,10 @@ def _float(value: Any) -> float:
 
 def as_text(value: Any) -> str:
     """A label or an id as text; 7.0 is 7, as a column of integers becomes when it has gaps."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    whole = (isinstance(value, float) and value.is_integer()) or (
+        isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value()
+    )
+    return str(int(value)) if whole else str(value)
 
 
 def _listed(values: Any) -> list[Any]:

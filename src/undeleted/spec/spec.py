@@ -17,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from undeleted.engines._connections import keeps_a_secret
 from undeleted.errors import BadFile, BadSpec, UndeletedError
 from undeleted.mechanisms.bulletin_board import BulletinBoard
 from undeleted.mechanisms.grown_range_counts import GrownRangeCounts
@@ -142,10 +143,9 @@ def _source(data: Reader) -> tuple[str, str | None]:
         return data.take("source", str), None
     table = data.take("table", str)
     data.refuse("source", "a table in a database has no `source`.", "Remove that line.")
-    authority = connection.partition("://")[2].partition("/")[0].partition("?")[0]
-    if ":" in authority.rpartition("@")[0] or "password=" in connection:
+    if keeps_a_secret(connection):
         remedy = 'Set PGPASSWORD, or say connection = "$NAME" and keep it in that environment variable.'
-        data.fail("a password stands in `connection`, and a store keeps its spec.", remedy, "connection")
+        data.fail("a secret may stand in `connection`, and a store keeps its spec.", remedy, "connection")
     return table, connection
 
 

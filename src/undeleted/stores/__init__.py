@@ -6,7 +6,7 @@ postgres    a schema of a PostgreSQL database, which many processes share: postg
 
 from typing import Any
 
-from undeleted.errors import BadConnection
+from undeleted.errors import BadConnection, StoreError, UndeletedError
 from undeleted.stores._contents import Publishing
 from undeleted.stores._store import Deleted, Fold, Store
 
@@ -41,8 +41,19 @@ def store_there(place: str) -> bool:
 
 def copy_store(store: Store, place: str) -> Store:
     """The same store in another place: state, records, version and key."""
-    with store.taken() as contents:
-        copied: Store = _kind(place).filled(place, lambda _: contents, store.key)
+    copied: Store | None = None
+    try:
+        with store.taken() as contents:
+            copied = _kind(place).filled(place, lambda _: contents, store.key)
+    except UndeletedError as error:
+        if copied is None:
+            raise
+        copied.close()
+        problem = (
+            f"{copied.path} was filled, but {store.path} was lost and may have changed since ({error.what})"
+        )
+        raise StoreError(problem, "Remove the copy with its key, and copy again.") from None
+    assert copied is not None
     return copied
 
 

@@ -43,6 +43,7 @@ class Contents(Protocol):
     cells: list[IntArray]
     state: State
     held: list[tuple[int, bytes]]  # by chunk, masked
+    most: int | None  # rows that a person may have, where that is still to be held
 
     def slots(self) -> Iterator[Any]:
         """Tags and packed rows, as arrays of bytes with a record a row."""
@@ -82,6 +83,8 @@ class Published:
         self.cells = [cells for cells, _ in packed.values()]
         self.shapes = [shape for _, shape in packed.values()]
         self._keepers = [Keeper(m, packed[name][1]) for name, m in publishing.mechanisms.items()]
+        self.most: int | None = publishing.schema.rows_per_person
+        self._rows = 0
         self._exact = [np.zeros(cells.size, dtype=np.int64) for cells in self.cells]
         self._posts: list[Post] = []
 
@@ -89,6 +92,7 @@ class Published:
         publishing = self._publishing
         records = Records(publishing.schema, needed(publishing.schema, publishing.mechanisms))
         for block in publishing.blocks():
+            self._rows += block.rows
             for exact, keeper in zip(self._exact, self._keepers, strict=True):
                 where, values = keeper.moved(block)
                 np.add.at(exact, where, values)
@@ -112,6 +116,10 @@ class Published:
         return found
 
     def _hold_against_what_was_told(self) -> None:
+        """Every bound that noise was made for holds of the records that came, not only of those counted."""
+        for mechanism in self._publishing.mechanisms.values():
+            if hasattr(mechanism, "statistic"):
+                mechanism.statistic.check_no_overflow(self._rows)
         for name, exact in zip(self._publishing.mechanisms, self._exact, strict=True):
             told = self._publishing.told.get(name)
             if told is not None and not np.array_equal(told, exact):
@@ -143,6 +151,15 @@ class Taken:
     cells: list[IntArray]
     state: State
     held: list[tuple[int, bytes]]
+    most: int | None
     slots: Callable[[], Iterator[Any]]
     posts: Callable[[], Iterator[Post]]
     meta: Callable[[], dict[str, str]]
+
+
+def require_cap(people: int, most: int) -> None:
+    """Refuse records of which somebody has more than noise was made for."""
+    if people:
+        rows = f"{most} row{'s' if most > 1 else ''}"
+        problem = f"{people} people have more than {rows}: the table changed meanwhile."
+        raise StoreError(problem, "Nothing was published; publish from a table that stands still.")

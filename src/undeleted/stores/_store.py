@@ -334,10 +334,11 @@ class Store(ABC):
                 [self._read_cells(i) for i in range(len(self._sizes))],
                 state,
                 held,
+                None,
                 self._slots,
                 lambda: iter(sorted(self._read_posts())),
-                lambda: {name: own[name] for name in portable},
-            )
+                lambda: {name: own[name] for name in portable} if self._state() == state else {},
+            )  # the last look at the state says that the transaction still stands
 
     @property
     def key(self) -> bytes:

@@ -11,100 +11,39 @@ PostgreSQL keeps old versions of rows.  `vacuum` writes the tables anew without 
 """
 
 import hmac
-import os
-import re
-import struct
 import threading
 import time
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import numpy as np
 import psycopg
 
 from undeleted.arrays import IntArray
-from undeleted.engines._connections import complaint, redacted
-from undeleted.errors import AlreadyThere, BadConnection, StoreError, UndeletedError
+from undeleted.errors import AlreadyThere, StoreError, UndeletedError
 from undeleted.stores._contents import FORMAT, Contents, Post, Published, Publishing, State
 from undeleted.stores._migrations import migrate
-from undeleted.stores._place import key_of, sync, write_key
+from undeleted.stores._place import key_of
+from undeleted.stores._postgres_filling import COPY_END, COPY_HEAD, fill
+from undeleted.stores._postgres_key import NewKey
+from undeleted.stores._postgres_place import (
+    Place,
+    cannot_connect,
+    in_words,
+    is_there,
+    last,
+    only_publisher,
+    require_types,
+    wrong_there,
+)
 from undeleted.stores._records import TAG, tag_of
-from undeleted.stores._sealed import seal
 from undeleted.stores._store import CHUNK, DAMAGED, Deleted, Fold, Moved, Store
 
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between tries when the connection drops
-TABLES = {  # in the order in which they are locked; nothing of their values is kept as a statistic
-    "records": {"tag": "bytea", "data": "bytea"},
-    "posts": {"post": "bigint", "publication": "integer", "data": "bytea"},
-    "state": {
-        "version": "bigint",
-        "held": "bigint",
-        "due": "double precision",
-        "enough": "bigint",
-        "format": "integer",
-        "changes": "bigint",
-        "erased": "bigint",
-    },
-    "held": {"chunk": "bigint", "data": "bytea"},
-    "cells": {"cell": "bigint", "value": "bigint"},
-    "shapes": {"publication": "integer", "shape": "bytea"},
-    "meta": {"key": "text", "value": "text"},
-}
 LIVING = ("records", "posts", "state", "held", "cells")
-_KEYS = {"records": "tag", "posts": "post", "held": "chunk", "cells": "cell", "shapes": "publication"}
 _AGAIN = ("40001", "40P01", "57P01", "57P02", "57P03")  # serialisation, deadlock, shutdown, crash, start-up
-_COPY_HEAD = b"PGCOPY\n\xff\r\n\0" + bytes(8)
-_COPY_END = b"\xff\xff"
-# Nobody waits for ever, a client that vanished holds nothing for long, and a commit is durable.
-_SETTINGS = """SELECT set_config('lock_timeout', '30s', false),
-    set_config('idle_in_transaction_session_timeout', '60s', false),
-    set_config('synchronous_commit', CASE current_setting('synchronous_commit')
-        WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)"""
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a store is: what the driver is told, the schema, the key's file, and what may be shown."""
-
-    dsn: str
-    schema: str
-    key: Path
-    shown: str
-
-    @classmethod
-    def of(cls, url: str) -> "Place":
-        shown = redacted(url)
-        try:
-            parts = urlsplit(url)
-            options = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
-            _ = parts.port
-        except ValueError:
-            remedy = (
-                "Say postgresql://user@host:port/database?schema=name; a password in it is written with %."
-            )
-            raise BadConnection(shown, "is not an address of PostgreSQL.", remedy) from None
-        schema = options.pop("schema", "undeleted")
-        if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", schema):
-            problem = f"has no schema that could be called {schema!r}."
-            raise BadConnection(shown, problem, "Name it with small letters, digits and underscores.")
-        key = options.pop("key", os.environ.get("UNDELETED_KEY", f"{schema}.key"))
-        dsn = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(options), ""))
-        return cls(dsn, schema, Path(key), f"{shown}?schema={schema}")
-
-    def connect(self) -> psycopg.Connection[Any]:
-        connection = psycopg.connect(self.dsn, autocommit=True, connect_timeout=10)
-        try:
-            connection.execute(_SETTINGS)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
 
 
 class PostgresStore(Store):
@@ -131,34 +70,31 @@ class PostgresStore(Store):
     ) -> "PostgresStore":
         """Fill a schema in one transaction: the store is there or it is not.
 
-        The key is durable before the store is; a key whose store never came to be is known by the file
-        beside it, and gives way to the next publication.
+        The key is durable before the store is.  It goes only if the transaction is known not to have been.
         """
         place = Place.of(url)
-        with _in_words(place.shown):
+        new = NewKey(place.key, place.shown)
+        with in_words(place.shown), new.locked():
             connection = place.connect()
             try:
-                _only_publisher(place, connection)
-                if _is_there(place, connection):
+                only_publisher(place, connection)
+                if is_there(place, connection):
                     remedy = "A deletion updates it; publish new people into a schema of their own."
                     raise AlreadyThere(f"a store at {place.shown}", remedy)
-                unfinished = Path(f"{place.key}.unfinished")
-                _clear_key(place, unfinished)
-                key = write_key(unfinished, key)
-                sync(unfinished)
+                key = new.write(key)
                 try:
-                    connection.execute("BEGIN")
-                    _fill(place, connection, contents(key), key)
-                    number = connection.execute("SELECT pg_current_xact_id()::text").fetchone()
-                    os.link(unfinished, place.key)
-                    sync(place.key.absolute().parent)
-                    _commit(place, connection, number[0] if number else "")
-                except BaseException:
+                    number = last(connection.cursor().execute("BEGIN; SELECT pg_current_xact_id()::text"))
+                    fill(place, connection, contents(key), key)
+                except BaseException:  # it cannot have happened: nobody asked for it to be committed
                     with suppress(psycopg.Error):
                         connection.execute("ROLLBACK")
-                    _clear_key(place, unfinished)
+                    new.undo(key)
                     raise
-                unfinished.unlink()
+                if not _commit(place, connection, number):
+                    new.undo(key)
+                    problem = f"{place.shown} could not commit; nothing was published."
+                    raise StoreError(problem, "Its own log says why; publish again.")
+                new.settle()
             finally:
                 connection.close()
         return cls.open(url)
@@ -166,7 +102,7 @@ class PostgresStore(Store):
     @classmethod
     def open(cls, url: str) -> "PostgresStore":
         place = Place.of(url)
-        with _in_words(place.shown):
+        with in_words(place.shown):
             connection = place.connect()
             try:
                 store = cls._opened(place, connection)
@@ -178,7 +114,7 @@ class PostgresStore(Store):
 
     @classmethod
     def _opened(cls, place: Place, connection: psycopg.Connection[Any]) -> "PostgresStore":
-        if not _is_there(place, connection):
+        if not is_there(place, connection):
             raise StoreError(
                 f"there is no store at {place.shown}.", "Publish first, or name the store with --store."
             )
@@ -193,7 +129,7 @@ class PostgresStore(Store):
         if not hmac.compare_digest(found.get("tag", ""), tag_of(key, "").hex()):
             remedy = "Name the key that was made with it by ?key=FILE or UNDELETED_KEY."
             raise StoreError(f"{place.key} is not the key of {place.shown}.", remedy)
-        _require_types(place, connection)
+        require_types(place, connection)
         try:
             store = cls(place, connection, key)
         except (KeyError, ValueError, TypeError, AttributeError, UndeletedError):
@@ -201,14 +137,14 @@ class PostgresStore(Store):
             raise StoreError(problem, DAMAGED) from None
         if found["format"] != str(FORMAT):
             migrate(store)
-        Path(f"{place.key}.unfinished").unlink(missing_ok=True)  # of a publisher that was killed too late
+        NewKey(place.key, place.shown).settle()  # of a publisher that was killed too late
         return store
 
     @staticmethod
     def there(url: str) -> bool:
         place = Place.of(url)
-        with _in_words(place.shown), place.connect() as connection:
-            return _is_there(place, connection)
+        with in_words(place.shown), place.connect() as connection:
+            return is_there(place, connection)
 
     def close(self) -> None:
         self._db.close()
@@ -287,23 +223,28 @@ class PostgresStore(Store):
         `known` gives the result of work that turns out to have been committed.
         """
         with self._lock:
+            self._doubt = None
             for pause in (*PAUSES, None):
                 try:
                     self._connected()
-                    if self._doubt is not None and known is not None:
-                        happened = self._happened(self._doubt)
-                        self._doubt = None
-                        if happened:
-                            return known()
+                    if self._doubt is not None and known is not None and self._happened(self._doubt):
+                        return known()
                     self._doubt = None
                     return work()
                 except psycopg.Error as error:
                     dropped = self._db.closed or self._db.broken or isinstance(error, psycopg.InterfaceError)
-                    again = dropped or error.sqlstate in _AGAIN or _cannot_connect(error)
-                    if not again or pause is None:
-                        raise _wrong(self.path, error) from None
-                    time.sleep(pause)
+                    again = dropped or error.sqlstate in _AGAIN or cannot_connect(error)
+                    if again and pause is not None:
+                        time.sleep(pause)
+                    elif self._doubt is not None:
+                        raise self._unknown() from None
+                    else:
+                        raise wrong_there(self.path, error) from None
         raise AssertionError("the last try returns or raises")
+
+    def _unknown(self) -> StoreError:
+        problem = f"{self.path} was lost during a commit: the deletion may have happened, or not."
+        return StoreError(problem, "Ask for it again when the server is back: that is safe.")
 
     def _connected(self) -> None:
         if self._db.closed or self._db.broken:
@@ -318,9 +259,13 @@ class PostgresStore(Store):
             if status != "in progress":
                 return bool(status == "committed")
             time.sleep(0.1)
-        raise StoreError(
-            f"{self.path} does not say what became of a deletion.", "Ask for it again: it is safe."
-        )
+        raise self._unknown()
+
+    @contextmanager
+    def taken(self) -> Iterator[Contents]:
+        with in_words(self.path), super().taken() as contents:
+            self._run("SET LOCAL idle_in_transaction_session_timeout = 0")  # the other side takes its time
+            yield contents
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -342,7 +287,7 @@ class PostgresStore(Store):
             cursor = self._db.cursor()
             try:
                 cursor.execute(begin if reading else f"{begin}; SELECT pg_current_xact_id()::text")
-                number = "" if reading else _last(cursor)
+                number = "" if reading else last(cursor)
                 yield
             except BaseException:
                 with suppress(psycopg.Error):
@@ -457,8 +402,8 @@ class PostgresStore(Store):
             for block in copy:
                 data = bytes(block)
                 if first:
-                    data, first = data[len(_COPY_HEAD) :], False
-                if data and data != _COPY_END:
+                    data, first = data[len(COPY_HEAD) :], False
+                if data and data != COPY_END:
                     yield data
 
     def _read_meta(self) -> tuple[dict[str, str], list[bytes]]:
@@ -487,202 +432,17 @@ class PostgresStore(Store):
         self._run("UPDATE {}.state SET format = %s, changes = changes + 1", (FORMAT,))
 
 
-# -- filling
-
-
-def _fill(place: Place, db: psycopg.Connection[Any], contents: Contents, key: bytes) -> None:
-    """Everything a new store holds, inside a transaction; bulk goes by COPY."""
-
-    def run(query: str) -> None:
-        db.execute(query.replace("{}", f'"{place.schema}"'))
-
-    run("CREATE SCHEMA IF NOT EXISTS {}")
-    for table, columns in TABLES.items():
-        listed = ", ".join(f"{name} {kind} NOT NULL" for name, kind in columns.items())
-        run(f"CREATE TABLE {{}}.{table} ({listed})")
-        for name in columns:  # a sample of values in the catalogue would outlive those it was taken of
-            run(f"ALTER TABLE {{}}.{table} ALTER COLUMN {name} SET STATISTICS 0")
-    run("ALTER TABLE {}.held ALTER COLUMN data SET STORAGE EXTERNAL")
-    run("ALTER TABLE {}.cells SET (fillfactor = 50)")  # a cell is moved within its page
-    run("ALTER TABLE {}.state SET (fillfactor = 10)")
-    _fill_records(db, place, contents)
-    _copy(db, place, "posts", "(post, publication, data)", _posts(contents))
-    _copy(db, place, "cells", "(cell, value)", _cells(contents))
-    for table, rows in (("shapes", list(enumerate(contents.shapes))), ("held", contents.held)):
-        with db.cursor() as cursor:
-            cursor.executemany(f'INSERT INTO "{place.schema}".{table} VALUES (%s, %s)', rows)
-    meta = contents.meta()
-    meta["seal"] = seal(key, meta, contents.shapes)
-    with db.cursor() as cursor:
-        cursor.executemany(f'INSERT INTO "{place.schema}".meta VALUES (%s, %s)', list(meta.items()))
-        state = contents.state
-        cursor.execute(
-            f'INSERT INTO "{place.schema}".state VALUES (%s, %s, %s, %s, %s, 0, 0)',
-            (state.version, state.held, state.due, state.enough, FORMAT),
-        )
-    for table, column in (*_KEYS.items(), ("meta", "key")):
-        run(f"ALTER TABLE {{}}.{table} ADD PRIMARY KEY ({column})")
-
-
-def _fill_records(db: psycopg.Connection[Any], place: Place, contents: Contents) -> None:
-    """Records in the order of their tags, which tells nothing of the source's; a person's rows together."""
-    db.execute("CREATE TEMPORARY TABLE incoming (tag bytea, data bytea) ON COMMIT DROP")
-    with db.cursor().copy("COPY incoming FROM STDIN (FORMAT BINARY)") as copy:
-        copy.write(_COPY_HEAD)
-        for slots in contents.slots():
-            copy.write(_tuples(slots[:, :TAG], slots[:, TAG:]))
-        copy.write(_COPY_END)
-    db.execute(
-        f'INSERT INTO "{place.schema}".records '
-        "SELECT tag, string_agg(data, ''::bytea ORDER BY data) FROM incoming GROUP BY tag ORDER BY tag"
-    )
-
-
-def _copy(db: psycopg.Connection[Any], place: Place, table: str, columns: str, rows: Iterable[bytes]) -> None:
-    command = f'COPY "{place.schema}".{table} {columns} FROM STDIN (FORMAT BINARY)'
-    with db.cursor().copy(command) as copy:
-        copy.write(_COPY_HEAD)
-        for data in rows:
-            copy.write(data)
-        copy.write(_COPY_END)
-
-
-def _cells(contents: Contents) -> Iterator[bytes]:
-    first = 0
-    for cells in contents.cells:
-        for start in range(0, cells.size, 1 << 16):
-            part = cells[start : start + (1 << 16)]
-            numbers = np.arange(first + start, first + start + part.size)
-            yield _tuples(_big(numbers), _big(part))
-        first += CHUNK * -(-cells.size // CHUNK)
-
-
-def _posts(contents: Contents) -> Iterator[bytes]:
-    for post, board, data in contents.posts():
-        yield struct.pack(">hiqiii", 3, 8, post, 4, board, len(data)) + data
-
-
-def _big(numbers: Any) -> Any:
-    return numbers.astype(">i8").view(np.uint8).reshape(-1, 8)
-
-
-def _tuples(*columns: Any) -> bytes:
-    """Rows of fields of fixed width, as binary COPY has them: how many, then each with its length."""
-    rows = len(columns[0])
-    parts = [np.frombuffer(struct.pack(">h", len(columns)), dtype=np.uint8)]
-    for column in columns:
-        parts += [np.frombuffer(struct.pack(">i", column.shape[1]), dtype=np.uint8), column]
-    widened = [np.broadcast_to(part, (rows, part.shape[-1])) for part in parts]
-    return np.concatenate(widened, axis=1).tobytes()
-
-
-# -- below
-
-
-def _only_publisher(place: Place, db: psycopg.Connection[Any]) -> None:
-    """Take the lock of a publisher; one that was killed holds it until its server has noticed."""
-    number = zlib.crc32(place.schema.encode()) - 2**31
-    for _ in range(20):
-        found = db.execute("SELECT pg_try_advisory_lock(20260215, %s::int)", (number,)).fetchone()
-        if found == (True,):
-            return
-        time.sleep(0.25)
-    raise StoreError(f"{place.shown} is being published by another process.", "Wait for it to end.")
-
-
-def _is_there(place: Place, db: psycopg.Connection[Any]) -> bool:
-    found = db.execute("SELECT to_regclass(%s) IS NOT NULL", (f'"{place.schema}".meta',)).fetchone()
-    return bool(found and found[0])
-
-
-def _require_types(place: Place, db: psycopg.Connection[Any]) -> None:
-    """Refuse tables that somebody gave another type."""
-    query = (
-        "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = %s"
-    )
-    found = {(table, column): kind for table, column, kind in db.execute(query, (place.schema,))}
-    for table, columns in TABLES.items():
-        for column, kind in columns.items():
-            now = found.get((table, column), "not there")
-            if now != kind:
-                problem = f"{place.shown}: {table}.{column} is {now}, and was made as {kind}."
-                raise StoreError(problem, "Undo that change, or restore the store; nothing was changed.")
-
-
-def _clear_key(place: Place, unfinished: Path) -> None:
-    """A key that is there belongs to a store, unless the publication that made it never ended."""
-    if unfinished.exists():
-        if place.key.exists() and place.key.samefile(unfinished):
-            place.key.unlink()
-        unfinished.unlink()
-    if place.key.exists():
-        problem = f"{place.key} is the key of another store."
-        raise StoreError(
-            problem,
-            "Name another file by ?key=FILE or UNDELETED_KEY; without it nobody there can be deleted.",
-        )
-
-
-def _commit(place: Place, db: psycopg.Connection[Any], number: str) -> None:
-    """Commit a publication; if the connection drops just then, ask whether it happened."""
+def _commit(place: Place, db: psycopg.Connection[Any], number: str) -> bool:
+    """Commit a publication, and say whether it happened; if nobody can tell, the key stays."""
     try:
         db.execute("COMMIT")
+        return True
     except psycopg.OperationalError:
         for pause in PAUSES:
             time.sleep(pause)
             with suppress(psycopg.Error), place.connect() as again:
-                [status] = again.execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone() or [None]
-                if status == "committed":
-                    return
-                if status == "aborted":
-                    break
-        raise
-
-
-def _last(cursor: psycopg.Cursor[Any]) -> str:
-    """The answer of the last of several statements."""
-    while cursor.nextset():
-        pass
-    [number] = cursor.fetchone() or [""]
-    return str(number)
-
-
-def _cannot_connect(error: psycopg.Error) -> bool:
-    """The server may come back; a refused password does not become right."""
-    return (
-        isinstance(error, psycopg.OperationalError)
-        and error.sqlstate is None
-        and "password" not in str(error)
-    )
-
-
-@contextmanager
-def _in_words(shown: str) -> Iterator[None]:
-    try:
-        yield
-    except psycopg.Error as error:
-        raise _wrong(shown, error) from None
-
-
-def _wrong(shown: str, error: psycopg.Error) -> UndeletedError:
-    """What PostgreSQL says, in words of ours: its own may hold values, or a password."""
-    match error.sqlstate:
-        case "55P03":
-            problem = f"{shown} is held by another process for too long; nothing was changed."
-            return StoreError(problem, "Try again.")
-        case "53100":
-            return StoreError(
-                f"{shown} finds the disk full; nothing was changed.", "Make room and try again."
-            )
-        case "25006":
-            problem = f"{shown} may only be read: the server is a replica or was set so; nothing was changed."
-            return StoreError(problem, "Name the primary server.")
-        case "42501":
-            problem = f"{shown} may not be used so by this user; nothing was changed."
-            return StoreError(
-                problem, "Grant it the schema and its tables, or CREATE on the database to publish."
-            )
-        case "42P07":
-            problem = f"{shown} has tables of other people's by these names; nothing was changed."
-            return StoreError(problem, "Name an empty schema by ?schema=name.")
-    return complaint(shown, error)
+                found = again.execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone()
+                if found in (("committed",), ("aborted",)):
+                    return bool(found == ("committed",))
+        problem = f"{place.shown} was lost during the commit: the publication may have happened, or not."
+        raise StoreError(problem, f"Keep {place.key}, and publish again when the server is back.") from None

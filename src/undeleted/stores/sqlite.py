@@ -20,7 +20,7 @@ import numpy as np
 
 from undeleted.arrays import IntArray
 from undeleted.errors import BadFile, StoreError, UndeletedError
-from undeleted.stores._contents import FORMAT, Contents, Post, Published, Publishing, State
+from undeleted.stores._contents import FORMAT, Contents, Post, Published, Publishing, State, require_cap
 from undeleted.stores._held import NONCE
 from undeleted.stores._migrations import migrate
 from undeleted.stores._place import (
@@ -100,7 +100,7 @@ class SqliteStore(Store):
             except (sqlite3.Error, OSError) as error:
                 clear(path)
                 raise wrong(path, error) from None
-            except UndeletedError:
+            except BaseException:  # nothing half-made stays, least of all a key
                 clear(path)
                 raise
         return cls.open(path)
@@ -349,6 +349,10 @@ def _fill_buckets(db: sqlite3.Connection, contents: Contents) -> int:
     words = np.ascontiguousarray(slots[:, :16]).view(">u8").reshape(-1, 2)
     order = np.lexsort((words[:, 1], words[:, 0], where))
     slots = slots[order]
+    if contents.most is not None and len(slots) > contents.most:
+        words = words[order]
+        over = (words[contents.most :] == words[: -contents.most]).all(axis=1)
+        require_cap(int(over.sum()), contents.most)
     ends = np.searchsorted(where[order], np.arange(buckets, dtype=np.uint64), side="right")
     start = 0
     for bucket, end in enumerate(ends.tolist()):

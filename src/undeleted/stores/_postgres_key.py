@@ -1,0 +1,71 @@
+"""The key of a store in PostgreSQL: durable before its store is, and never lost while its store may be there.
+
+A new key stands beside a marker that says which store it is being made for.  The marker goes when that store
+is known to be there; both go when it is known not to be.  In doubt, both stay.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from undeleted.errors import StoreError
+from undeleted.stores._place import key_of, sync, write_key
+
+
+class NewKey:
+    """A key in the making, under a lock that keeps other publications from its file."""
+
+    def __init__(self, file: Path, target: str) -> None:
+        self.file, self.marker, self.target = file, Path(f"{file}.unfinished"), target
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """One publication at a time, whatever its server: two of them might share the file."""
+        try:
+            lock = os.open(f"{self.file}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            problem = f"{self.file} cannot be written ({error.strerror})."
+            raise StoreError(problem, "Name the key's file by ?key=FILE or UNDELETED_KEY.") from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            problem = f"{self.file} is being made by another publication."
+            raise StoreError(problem, "Wait for it to end, or name another file by ?key=FILE.") from None
+        finally:
+            os.close(lock)
+
+    def write(self, key: bytes | None) -> bytes:
+        """Write it; a key that is there is another store's, unless its store is known never to have come.
+
+        The caller has seen that there is no store at the target, and that nobody is publishing there.
+        """
+        if self.file.exists():
+            if not self.marker.exists():
+                problem = f"{self.file} is the key of another store."
+                remedy = "Name another file by ?key=FILE or UNDELETED_KEY."
+                raise StoreError(problem, remedy)
+            if self.marker.read_text(encoding="utf-8") != self.target:
+                problem = f"{self.file} may be the key of another store: {self.marker} says which."
+                remedy = "Open that store once, which settles it, or name another file by ?key=FILE."
+                raise StoreError(problem, remedy)
+            self.file.unlink()
+        self.marker.write_text(self.target, encoding="utf-8")
+        sync(self.marker)
+        made = write_key(self.file, key)
+        sync(self.file)
+        sync(self.file.absolute().parent)
+        return made
+
+    def settle(self) -> None:
+        """The store is there: the key is its key."""
+        if self.marker.exists() and self.marker.read_text(encoding="utf-8") == self.target:
+            self.marker.unlink(missing_ok=True)
+
+    def undo(self, key: bytes) -> None:
+        """The store is known not to have come to be."""
+        if self.file.exists() and key_of(self.file, self.target) == key:
+            self.file.unlink()
+        self.marker.unlink(missing_ok=True)

@@ -212,7 +212,8 @@ def test_medians_and_posts_are_the_same(engine, arrays):
     assert engine.posts(NOTE) == arrays.posts(NOTE)
 
 
-def test_the_records_come_over_as_they_are(engine, arrays):
+def test_the_records_come_over_as_they_are(engine, arrays, monkeypatch):
+    monkeypatch.setattr("undeleted.engines.ibis._SLICE", 30_000)  # Spark hands over several slices
     blocks = list(engine.blocks())
     assert sum(block.rows for block in blocks) == N
     whole = joined(PEOPLE, blocks)

@@ -34,9 +34,10 @@ def test_what_is_held_back_tells_nothing_without_the_key(tmp_path):
     store.close()
 
 
-def test_a_store_of_the_first_format_still_opens(tmp_path):
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_store_of_an_earlier_format_still_opens(tmp_path, number):
     """Twelve people, of whom p3 had left when it was made."""
-    kept = Path(__file__).parents[1] / "fixtures" / "store-v1.db"
+    kept = Path(__file__).parents[1] / "fixtures" / f"store-v{number}.db"
     for suffix in ("", ".key"):
         shutil.copy(f"{kept}{suffix}", f"{tmp_path}/store.db{suffix}")
     store = SqliteStore.open(f"{tmp_path}/store.db")

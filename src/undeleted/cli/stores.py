@@ -70,8 +70,8 @@ def vacuum(store: Store = None, json: AsJson = False) -> int:
     from undeleted.curator import Curator
 
     with Curator.open(store_at(store)) as curator, working("writing the tables anew"):
-        erased = curator.store.vacuum()
-    done = "yes, from the tables; a server's log holds what it held until it is recycled"
+        erased, shared = curator.store.vacuum(), curator.store.path.startswith("postgresql")
+    done = "yes, from the tables; the server's log keeps it until it is recycled" if shared else "yes"
     waits = "no: somebody holds the tables; try again at a quiet time"
     print_json({"erased": erased}) if json else print_facts({"erased": done if erased else waits})
     return 0 if erased else 3

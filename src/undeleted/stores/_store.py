@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from undeleted.arrays import IntArray
-from undeleted.errors import UnknownName
+from undeleted.errors import StoreError, UnknownName
 from undeleted.schema import Schema
 from undeleted.stores._cells import Keeper
 from undeleted.stores._contents import Contents, Post, State, Taken
@@ -328,6 +328,12 @@ class Store(ABC):
             state = self._state(write=True)
             own, shapes = self._read_meta()
             portable = ("format", "tag", "schema", "mechanisms", "facts", "sizes", "digest")
+
+            def meta() -> dict[str, str]:
+                if self._state() != state:  # a last look, which fails if the transaction was lost
+                    raise StoreError(f"{self.path} changed while it was copied.", "Copy it again.")
+                return {name: own[name] for name in portable}
+
             held = [(c, d) for c, d in self._read_held(range(self._chunks[-1])).items() if any(d)]
             yield Taken(
                 shapes,
@@ -337,8 +343,8 @@ class Store(ABC):
                 None,
                 self._slots,
                 lambda: iter(sorted(self._read_posts())),
-                lambda: {name: own[name] for name in portable} if self._state() == state else {},
-            )  # the last look at the state says that the transaction still stands
+                meta,
+            )
 
     @property
     def key(self) -> bytes:

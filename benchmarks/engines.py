@@ -5,8 +5,8 @@
     postgres    Ibis on PostgreSQL, on a server that the benchmark starts
     pyspark     Ibis on Spark, local[2], from Parquet
 
-Group counts, every sum and product of six columns, a histogram of 65,536 bins, a tree of counts, moments by
-class.  Processor time is of the process, its children and the server; memory is without the server's, which
+Every statistic there is: group counts, all sums and products of six columns, a histogram of 65,536 bins, trees
+of counts, moments by class.  Processor time is of the process, its children and the server; memory is without the server's, which
 keeps what it is given.  Start-up and loading are apart.  `publish.py --engine NAME` runs the same.
 """
 
@@ -30,7 +30,19 @@ ROWS = 20_000_000
 
 def statistics() -> tuple[Any, list[Any]]:
     from undeleted.schema import Number, Schema
-    from undeleted.statistics import ClassMoments, CrossProducts, Histogram, RangeTree
+    from undeleted.statistics import (
+        ClassHistograms,
+        ClassMoments,
+        ClippedSum,
+        Count,
+        CrossProducts,
+        Histogram,
+        Moments,
+        Prefix,
+        RangeTree,
+        RangeTrees,
+        SecondMoments,
+    )
 
     columns = {name: Number(name, min=0, max=most) for name, most in MOST.items()}
     wanted = [
@@ -38,7 +50,14 @@ def statistics() -> tuple[Any, list[Any]]:
         CrossProducts(tuple(columns.values())),
         Histogram((columns["c"],)),
         RangeTree(columns["d"], 16),
+        RangeTrees((columns["e"], columns["f"]), 32),
+        Prefix(columns["c"], 256),
+        Count((columns["a"],)),
+        ClippedSum(columns["c"]),
+        Moments(columns["d"], 3),
         ClassMoments((columns["e"], columns["f"]), columns["a"]),
+        ClassHistograms((columns["b"], columns["f"]), columns["a"]),
+        SecondMoments((columns["d"], columns["e"]), target=columns["f"]),
     ]
     return Schema(list(columns.values())), wanted
 

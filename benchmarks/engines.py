@@ -7,8 +7,9 @@
 
 Every statistic there is: group counts, all sums and products of six columns, a histogram of 65,536 bins,
 trees of counts, moments by class.  Processor time is of the process, its children and the server; memory is
-without the server's, which keeps what it is given.  Start-up and loading are apart.  `publish.py --engine all`
-runs the same.
+without the server's, which keeps what it is given.  Start-up and loading are apart.
+
+`publish.py --engine all` runs the same.
 """
 
 import json

@@ -111,6 +111,7 @@ class Curator:
         require_secure(self._coins, "a curator that publishes")
         self.schema, self.budget, self._place = schema, budget, str(store)  # it may hold a password
         self._store: Store | None = None
+        self.already = False  # whether a spec found its publication there, and spent nothing
 
     @classmethod
     def open(cls, store: str | Path) -> "Curator":
@@ -130,6 +131,7 @@ class Curator:
                 remedy = "Restore the spec, or publish into a store of its own: that spends its own budget."
                 there = f"another publication in {curator.store.path} (the spec has changed since)"
                 raise AlreadyThere(there, remedy)
+            curator.already = True
             return curator
         curator = cls(spec.schema, spec.budget, store)
         mechanisms = spec.mechanisms()
@@ -272,6 +274,10 @@ class Curator:
             store.erasure_pending,
             store.held,
         )
+
+    def vacuum(self) -> bool:
+        """Erase what a database keeps of old rows; False if somebody holds its tables."""
+        return self.store.vacuum()
 
     def check(self) -> list[str]:
         """Format, integrity, conservation of the noise: what is wrong, which is nothing in a whole store."""

@@ -130,7 +130,7 @@ def _relation(source: str) -> tuple[Any, str, list[str]]:
 
     path = Path(source)
     if not path.exists():
-        raise BadFile(source, "cannot be read (no such file).", "Check `source` in the spec.")
+        raise BadFile(source, "cannot be read (no such file).", "Check its path.")
     connection = duckdb.connect(config={"threads": 2})
     suffix = path.suffix.lower()
     if suffix in SQLITE:
@@ -158,7 +158,7 @@ def _sqlite_table(connection: Any, source: str) -> tuple[str, list[str]]:
             )
             tables = [row[0] for row in file.execute(query)]
         except sqlite3.DatabaseError:
-            raise BadFile(source, "is not an SQLite file.", "Check `source` in the spec.") from None
+            raise BadFile(source, "is not an SQLite file.", "Check its path.") from None
         if len(tables) != 1:
             raise BadFile(source, f"has {len(tables)} tables.", "Give a file with one table.")
         cursor = file.execute(f"SELECT * FROM {_quoted(tables[0])}")

@@ -84,7 +84,7 @@ def test_a_table_of_a_database_is_drafted_published_forgotten_and_copied(folder,
         ("duckdb://nowhere.duckdb", "people", "is not there"),
         ("duckdb://warehouse.duckdb", "nobody", "has no table 'nobody'"),
         ("duckdb://warehouse.duckdb", "people.parquet", "there is no such file"),
-        ("warehouse.duckdb", "people", "is not a connection"),
+        ("warehouse.duckdb", "people", "says no kind of database"),
         ("nosuchdb://host/db", "people", "a backend that Ibis does not have: nosuchdb"),
         ("$NO_SUCH_VARIABLE", "people", "not set: NO_SUCH_VARIABLE"),
         ("postgresql://reader@127.0.0.1:1/db", "people", "cannot be reached"),
@@ -92,7 +92,7 @@ def test_a_table_of_a_database_is_drafted_published_forgotten_and_copied(folder,
         ("postgresql://127.0.0.1/db?password=open-sesame", "people", "a secret may stand in `connection`"),
         ("postgresql://reader:12/open-sesame@db/app", "people", "a secret may stand"),
         ("duckdb://md:db?motherduck_token=open-sesame", "people", "a secret may stand"),
-        ("host=db user=x password=open-sesame", "people", "is not a connection"),
+        ("host=db user=x password=open-sesame", "people", "says no kind of database"),
         ("mysql://reader@127.0.0.1/db", "people", "pip install 'ibis-framework[mysql]'"),
     ],
 )
@@ -157,3 +157,34 @@ def test_a_copy_that_cannot_be_made_leaves_nothing(folder, capsys):
     capsys.readouterr()
     assert not list(folder.glob("new.db*"))
     assert run(["check", "--store", str(folder / "people.db")]) == 0
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "postgresql+psycopg://u:open-sesame@127.0.0.1/db",
+        "PostgreSQL://u:open-sesame@127.0.0.1/db",
+        "postgresql:/u:open-sesame@127.0.0.1/db",
+        "mysql://u:open-sesame@127.0.0.1/db",
+        "host=127.0.0.1 password=open-sesame dbname=db",
+    ],
+)
+def test_an_address_that_is_no_store_is_refused_without_repeating_it(place, capsys):
+    for command in (["status"], ["delete", "p1"], ["check"]):
+        assert run([*command, "--store", place]) == 2
+        err = capsys.readouterr().err
+        assert "which is no store" in err
+        assert "open-sesame" not in err
+
+
+def test_a_draft_with_something_to_decide_says_which_line(folder, capsys):
+    out = folder / "draft.toml"
+    assert run(["init", "people", "--connection", "duckdb://warehouse.duckdb", "--out", str(out)]) == 0
+    assert run(["publish", str(out), "--store", str(folder / "new.db")]) == 2
+    assert "this line still says DECIDE" in capsys.readouterr().err
+
+
+def test_publishing_again_says_that_nothing_was_spent(folder, capsys):
+    for already in (False, True):
+        assert run(["publish", spec(folder), "--store", str(folder / "new.db"), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["already"] is already

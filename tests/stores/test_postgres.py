@@ -369,7 +369,7 @@ def test_keys_that_are_missing_wrong_or_of_another_store(server, mark, place, tm
         with pytest.raises(StoreError, match=message):
             open_store(place())
     key.write_text(whole)
-    with pytest.raises(StoreError, match="key of another store"):
+    with pytest.raises(StoreError, match="the key of another store"):
         kills.publish(server.url(f"{mark}_other", key), 20)
     assert key.read_text() == whole
     with open_store(place()) as store:

@@ -27,7 +27,8 @@ undeleted list mechanisms
 
 
 CURATE: dict[Any, str] = {
-    curate.init: "init people.csv --out spec.toml",
+    curate.init: "init people.csv --out spec.toml · "
+    "undeleted init public.people --connection postgresql://reader@host/db",
     curate.publish: "publish spec.toml --store people.db",
     curate.show: "show ages --quantile 0.9",
     curate.delete: "delete p00017 p00042",

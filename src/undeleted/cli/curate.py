@@ -79,13 +79,13 @@ def publish(
         "spent": status.spent,
         "left": status.left,
         "version": status.version,
+        "already": curator.already,
     }
     if json:
         print_json(facts)
         return
-    print_facts(
-        {"published": ", ".join(status.publications), "version": status.version, "budget": _budget(status)}
-    )
+    listed = ", ".join(status.publications) + (" (already: nothing was spent)" if curator.already else "")
+    print_facts({"published": listed, "version": status.version, "budget": _budget(status)})
 
 
 def show(
@@ -94,7 +94,8 @@ def show(
         float | None, typer.Option(help="Of quantiles: the value with this share below it.")
     ] = None,
     span: Annotated[
-        tuple[float, float] | None, typer.Option("--range", help="Of quantiles: how many lie in [a, b].")
+        tuple[float, float] | None,
+        typer.Option("--range", help="Of quantiles: how many lie between the two."),
     ] = None,
     where: Annotated[
         list[str] | None,
@@ -242,7 +243,7 @@ def status(store: Store = None, json: AsJson = False) -> None:
     from undeleted.curator import Curator
 
     with Curator.open(store_at(store)) as curator:
-        found, at = curator.status(), curator.store.path
+        found, at, pending = curator.status(), curator.store.path, curator.store.how_to_erase
         kinds = {name: type(curator.store.mechanisms[name]).__name__ for name in found.publications}
     facts = {
         "store": at,
@@ -263,8 +264,8 @@ def status(store: Store = None, json: AsJson = False) -> None:
         "version": f"v{found.version}",
         "budget": _budget(found),
         "error": "as at publication: deletions add no noise",
-        "erasure": "pending" if found.erasure_pending else "nothing waits to be erased",
-        "folding": f"{found.held:,} deletions are held back" if found.held else "no deletion is held back",
+        "erasure": f"pending: {pending}" if found.erasure_pending else "nothing waits to be erased",
+        "folding": f"held back: {found.held:,}" if found.held else "no deletion is held back",
     }
     print_facts(shown | {f"· {name}": kind for name, kind in kinds.items()})
 

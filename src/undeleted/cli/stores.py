@@ -6,7 +6,7 @@ import typer
 
 from undeleted.cli.curate import Store, store_at
 from undeleted.cli.output import AsJson, print_facts, print_json, working
-from undeleted.errors import StoreError
+from undeleted.errors import AlreadyThere, StoreError
 
 COPY = "Example: undeleted store copy people.db 'postgresql://curator@db/app?schema=people'"
 VACUUM = "Example: undeleted store vacuum --store 'postgresql://curator@db/app?schema=people'"
@@ -37,7 +37,12 @@ def copy(
             raise StoreError(
                 f"{first.path} is not whole ({problems[0]}); nothing was copied.", "See `undeleted check`."
             )
-        with working(f"copying {first.path}"), copy_store(first, target) as second:
+        try:
+            with working(f"copying {first.path}"):
+                second = copy_store(first, target)
+        except AlreadyThere as error:
+            raise StoreError(error.what, "Name a place where nothing is.") from None
+        with second:
             found = second.check()
             facts = {
                 "from": first.path,

@@ -21,7 +21,7 @@ from undeleted.errors import BadConnection, UndeletedError
 _SPARK = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
+    "spark.log.level": "FATAL",  # what goes wrong is told in our words
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
 
@@ -46,7 +46,13 @@ def connected(connection: str, name: str, folder: Path) -> Any:
     except UndeletedError:
         raise
     except Exception as error:
-        if type(error).__name__ in ("TableNotFound", "AnalysisException"):
+        if "PARQUET_TYPE_ILLEGAL" in str(error):
+            problem = f"cannot read {name!r}: it has a type that Spark does not know, such as nanoseconds."
+            raise BadConnection(
+                shown, problem, "Write timestamps in microseconds (coerce_timestamps='us')."
+            ) from None
+        gone = ("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND")
+        if type(error).__name__ == "TableNotFound" or any(word in str(error) for word in gone):
             raise BadConnection(
                 shown, f"has no table {name!r}.", "Check `table`; say schema.table where it needs one."
             ) from None
@@ -58,9 +64,9 @@ def kinds_of(connection: str, name: str, folder: Path) -> dict[str, str]:
     kinds = {}
     for column, kind in connected(connection, name, folder).schema().items():
         whole, real = kind.is_integer(), kind.is_floating() or kind.is_decimal()
-        kinds[column] = (
-            "BIGINT" if whole else "DOUBLE" if real else "BOOLEAN" if kind.is_boolean() else "VARCHAR"
-        )
+        text = kind.is_string() or kind.is_uuid()
+        if whole or real or text or kind.is_boolean():  # others must be cast in a view first
+            kinds[column] = "BIGINT" if whole else "DOUBLE" if real else "VARCHAR" if text else "BOOLEAN"
     return kinds
 
 
@@ -87,7 +93,10 @@ def _connect(url: str, shown: str, folder: Path) -> Any:
     scheme = "postgres" if scheme == "postgresql" else scheme
     known = _backends()
     if not rest and "://" not in url:
-        raise BadConnection(shown, "is not a connection.", "Say such as duckdb://warehouse.duckdb.")
+        problem = "says no kind of database."
+        raise BadConnection(
+            "`connection`", problem, "Say such as duckdb://warehouse.duckdb or postgresql://host/db."
+        )
     if scheme not in known:
         raise BadConnection(
             shown, f"names a backend that Ibis does not have: {scheme}.", f"Backends: {', '.join(known)}."
@@ -95,12 +104,13 @@ def _connect(url: str, shown: str, folder: Path) -> Any:
     try:
         if scheme == "pyspark":
             return _spark(rest)
-        if scheme == "duckdb" and rest and not rest.startswith((":memory:", "md:")):
-            path, _, options = rest.partition("?")
-            if not (folder / path).is_file():
+        if scheme in ("duckdb", "sqlite") and rest and not rest.startswith((":memory:", "md:")):
+            path = folder / rest.partition("?")[0]
+            if not path.is_file():
                 raise BadConnection(shown, "is not there.", "Check the path: it is relative to the spec.")
-            url = f"duckdb://{folder / path}" + (f"?{options}" if options else "")
-            return ibis.duckdb.connect(str(folder / path), read_only=True)
+            return (
+                ibis.duckdb.connect(path, read_only=True) if scheme == "duckdb" else ibis.sqlite.connect(path)
+            )
         return ibis.connect(url)
     except UndeletedError:
         raise
@@ -203,6 +213,11 @@ def complaint(where: str, error: Exception) -> UndeletedError:
             ),
             "cannot be reached.",
             "Start the server, or check host and port.",
+        ),
+        (
+            ("valueerror", "programmingerror"),
+            "is not an address that can be read.",
+            "Check it; a password in it is written with % for signs.",
         ),
         (('database "', "does not exist"), "has no such database.", "Check the name after the host."),
         (("role", "does not exist"), "does not know this user.", "Check the name before the @."),

@@ -112,7 +112,8 @@ class Ibis:
         excess = self._ask(over.aggregate(rows=(over.rows - most).sum()))["rows"][0].as_py()
         if excess:
             rule = f"a person may have {most} row{'s' if most > 1 else ''}"
-            remedy = "Raise `rows_per_person` (noise grows with it), or cap them in a view."
+            raised = "Raise `rows_per_person` (`max_rows_per_person` in a spec; noise grows with it)"
+            remedy = f"{raised}, or cap them in a view."
             raise RejectedValue(self.schema.id, rule, None, int(excess), remedy)
 
     # -- what mechanisms ask

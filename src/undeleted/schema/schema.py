@@ -140,7 +140,8 @@ class Schema:
             return table
         if self.excess == "error":
             rule = f"a person may have {self.rows_per_person} row{'s' if self.rows_per_person > 1 else ''}"
-            remedy = "Raise `rows_per_person` (noise grows with it) or set `excess` to drop."
+            raised = "Raise `rows_per_person` (`max_rows_per_person` in a spec; noise grows with it)"
+            remedy = f"{raised} or set `excess` to drop."
             raise RejectedValue(self.id or "id", rule, int(over.argmax()), int(over.sum()), remedy)
         return table.take(np.flatnonzero(~over))
 

@@ -83,6 +83,12 @@ class Spec:
         try:
             table = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
+            line = _line_in(str(error))
+            if "DECIDE" in "".join(text.splitlines()[line - 1 : line]):
+                problem = "this line still says DECIDE."
+                raise BadSpec(
+                    str(path), line, problem, "Decide it from what you know, not from the data."
+                ) from None
             raise BadSpec(
                 str(path), _line_in(str(error)), f"is not TOML: {error}.", "Correct that line."
             ) from None
@@ -140,6 +146,9 @@ def _source(data: Reader) -> tuple[str, str | None]:
     """A file, or a table of a database by connection and name; a store keeps the spec, so no password."""
     connection = data.take("connection", str, None)
     if connection is None:
+        data.refuse(
+            "table", "`table` is of a database, and no `connection` is named.", "Name one, or a `source`."
+        )
         return data.take("source", str), None
     table = data.take("table", str)
     data.refuse("source", "a table in a database has no `source`.", "Remove that line.")

@@ -4,6 +4,7 @@ sqlite      one file, embedded: the default
 postgres    a schema of a PostgreSQL database, which many processes share: postgresql://…
 """
 
+import re
 from typing import Any
 
 from undeleted.errors import BadConnection, StoreError, UndeletedError
@@ -58,7 +59,13 @@ def copy_store(store: Store, place: str) -> Store:
 
 
 def _kind(place: str) -> Any:
-    if not place.startswith(("postgresql://", "postgres://")):
+    scheme = re.match(r"([A-Za-z][\w+.-]*):/", place)
+    ours = place.startswith(("postgresql://", "postgres://"))
+    if not ours and (scheme or "password=" in place):
+        said = f"begins with {scheme[1]}:/" if scheme else "is a list of options"
+        remedy = "Name a file, or postgresql://user@host/database?schema=name."
+        raise BadConnection("the store's address", f"{said}, which is no store.", remedy)
+    if not ours:
         from undeleted.stores.sqlite import SqliteStore
 
         return SqliteStore

@@ -23,18 +23,34 @@ class NewKey:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """One publication at a time, whatever its server: two of them might share the file."""
+        if self.file.is_dir():
+            raise StoreError(
+                f"{self.file} is a folder.", "Name the key's file by ?key=FILE or UNDELETED_KEY."
+            )
+        lock = self._lock()
         try:
-            lock = os.open(f"{self.file}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            problem = f"{self.file} cannot be written ({error.strerror})."
-            raise StoreError(problem, "Name the key's file by ?key=FILE or UNDELETED_KEY.") from None
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
-        except BlockingIOError:
-            problem = f"{self.file} is being made by another publication."
-            raise StoreError(problem, "Wait for it to end, or name another file by ?key=FILE.") from None
         finally:
+            Path(f"{self.file}.lock").unlink(missing_ok=True)
+            os.close(lock)
+
+    def _lock(self) -> int:
+        """Hold the lock's file; one that was removed before it was held is no lock."""
+        place = Path(f"{self.file}.lock")
+        while True:
+            try:
+                lock = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
+            except OSError as error:
+                problem = f"{self.file} cannot be written ({error.strerror})."
+                raise StoreError(problem, "Name the key's file by ?key=FILE or UNDELETED_KEY.") from None
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if place.exists() and place.stat().st_ino == os.fstat(lock).st_ino:
+                    return lock
+            except BlockingIOError:
+                os.close(lock)
+                problem = f"{self.file} is being made by another publication."
+                raise StoreError(problem, "Wait for it to end, or name another file by ?key=FILE.") from None
             os.close(lock)
 
     def write(self, key: bytes | None) -> bytes:
@@ -44,7 +60,7 @@ class NewKey:
         """
         if self.file.exists():
             if not self.marker.exists():
-                problem = f"{self.file} is the key of another store."
+                problem = f"{self.file} is there already: the key of another store, or no key at all."
                 remedy = "Name another file by ?key=FILE or UNDELETED_KEY."
                 raise StoreError(problem, remedy)
             if self.marker.read_text(encoding="utf-8") != self.target:

@@ -70,7 +70,14 @@ class Place:
         return cls(dsn, schema, Path(key), f"{shown}?schema={schema}")
 
     def connect(self) -> psycopg.Connection[Any]:
-        connection = psycopg.connect(self.dsn, autocommit=True, connect_timeout=10)
+        try:
+            connection = psycopg.connect(self.dsn, autocommit=True, connect_timeout=10)
+        except psycopg.ProgrammingError:  # its words hold the address
+            problem = "is not an address of PostgreSQL, or has an option that it does not know."
+            remedy = (
+                "Say postgresql://user@host:port/database?schema=name; a password in it is written with %."
+            )
+            raise BadConnection(self.shown, problem, remedy) from None
         try:
             connection.execute(_SETTINGS)
         except BaseException:
@@ -95,6 +102,14 @@ def is_there(place: Place, db: psycopg.Connection[Any]) -> bool:
     named = [f'"{place.schema}".{table}' for table in TABLES]
     found = db.execute("SELECT count(to_regclass(name)) FROM unnest(%s::text[]) AS name", (named,)).fetchone()
     return found == (len(TABLES),)
+
+
+def require_empty(place: Place, db: psycopg.Connection[Any]) -> None:
+    """A store has a schema of its own: whoever removes the one removes the other."""
+    query = "SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace(%s)"
+    if db.execute(query, (f'"{place.schema}"',)).fetchone() != (0,):
+        problem = f"{place.shown} has tables of other people's; nothing was changed."
+        raise StoreError(problem, "Name an empty schema, or a new one, by ?schema=name.")
 
 
 def require_types(place: Place, db: psycopg.Connection[Any]) -> None:

@@ -14,7 +14,7 @@ import hmac
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -34,6 +34,7 @@ from undeleted.stores._postgres_place import (
     is_there,
     last,
     only_publisher,
+    require_empty,
     require_types,
     wrong_there,
 )
@@ -74,29 +75,26 @@ class PostgresStore(Store):
         """
         place = Place.of(url)
         new = NewKey(place.key, place.shown)
-        with in_words(place.shown), new.locked():
-            connection = place.connect()
+        with in_words(place.shown), closing(place.connect()) as connection, new.locked():
+            only_publisher(place, connection)
+            if is_there(place, connection):
+                remedy = "A deletion updates it; publish new people into a schema of their own."
+                raise AlreadyThere(f"a store at {place.shown}", remedy)
+            require_empty(place, connection)
+            key = new.write(key)
             try:
-                only_publisher(place, connection)
-                if is_there(place, connection):
-                    remedy = "A deletion updates it; publish new people into a schema of their own."
-                    raise AlreadyThere(f"a store at {place.shown}", remedy)
-                key = new.write(key)
-                try:
-                    number = last(connection.cursor().execute("BEGIN; SELECT pg_current_xact_id()::text"))
-                    fill(place, connection, contents(key), key)
-                except BaseException:  # it cannot have happened: nobody asked for it to be committed
-                    with suppress(psycopg.Error):
-                        connection.execute("ROLLBACK")
-                    new.undo(key)
-                    raise
-                if not _commit(place, connection, number):
-                    new.undo(key)
-                    problem = f"{place.shown} could not commit; nothing was published."
-                    raise StoreError(problem, "Its own log says why; publish again.")
-                new.settle()
-            finally:
-                connection.close()
+                number = last(connection.cursor().execute("BEGIN; SELECT pg_current_xact_id()::text"))
+                fill(place, connection, contents(key), key)
+            except BaseException:  # it cannot have happened: nobody asked for it to be committed
+                with suppress(psycopg.Error):
+                    connection.execute("ROLLBACK")
+                new.undo(key)
+                raise
+            if not _commit(place, connection, number):
+                new.undo(key)
+                problem = f"{place.shown} could not commit; nothing was published."
+                raise StoreError(problem, "Its own log says why; publish again.")
+            new.settle()
         return cls.open(url)
 
     @classmethod
@@ -115,9 +113,7 @@ class PostgresStore(Store):
     @classmethod
     def _opened(cls, place: Place, connection: psycopg.Connection[Any]) -> "PostgresStore":
         if not is_there(place, connection):
-            raise StoreError(
-                f"there is no store at {place.shown}.", "Publish first, or name the store with --store."
-            )
+            raise StoreError(f"there is no store at {place.shown}.", "Publish first, or name another store.")
         key = key_of(place.key, place.shown)
         meta = f"SELECT key, value FROM \"{place.schema}\".meta WHERE key IN ('format', 'tag')"
         found = dict(connection.execute(meta).fetchall())
@@ -185,6 +181,11 @@ class PostgresStore(Store):
         except StoreError as error:
             if "held by another" in error.what:
                 return False
+            if "may not be used so" in error.what:
+                problem = f"{self.path} may not be vacuumed by this user."
+                raise StoreError(
+                    problem, "Its tables are written anew by their owner, or a member of that role."
+                ) from None
             raise
 
     # -- transactions, and what becomes of them when a connection drops

@@ -12,7 +12,7 @@ import sqlite3
 import struct
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -108,10 +108,13 @@ class SqliteStore(Store):
     @classmethod
     def open(cls, path: str) -> "SqliteStore":
         """Open a store; what an earlier process deleted and had no time to erase is erased now."""
+        if Path(path).is_dir():
+            raise StoreError(f"{path} is a folder.", "Name a file for the store.")
         if not Path(path).is_file():
-            raise StoreError(
-                f"there is no store at {path}.", "Publish first, or name the store with --store."
-            )
+            raise StoreError(f"there is no store at {path}.", "Publish first, or name another store.")
+        with suppress(OSError), Path(path).open("rb") as file:
+            if file.read(16) != b"SQLite format 3\0":
+                raise StoreError(f"{path} is not a store.", "Name another file.")
         path = os.path.realpath(path)  # the log and the key lie beside the file itself
         key = read_key(path)
         try:

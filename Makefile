@@ -6,7 +6,7 @@ PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 CORES  ?= 2
 BENCHMARKS := sum_error median_rank_error grown_release fwht kmeans_line batch_queries_curve exact_verifier survey delete adult publish engines delete_postgres third_party false_alarms forgetting accuracy
 
-.PHONY: demo test test-all lint mutants faults bench build clean help
+.PHONY: demo test test-all lint mutants faults faults-sqlite faults-postgres bench build clean help
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -44,8 +44,12 @@ lint: $(VENV)/.dev  ## style, types, layers
 mutants: $(VENV)/.services  ## break the source in named ways; the named test must notice
 	$(BIN)/python tests/mutants/run.py
 
-faults: $(VENV)/.services  ## kill processes, drop connections, let eight delete at once; see what they left
+faults: faults-sqlite faults-postgres  ## kill processes, drop connections, let eight delete at once; see what they left
+
+faults-sqlite: $(VENV)/.services
 	cd tests && ../$(BIN)/python -m support.kills --kills 200
+
+faults-postgres: $(VENV)/.services
 	cd tests && ../$(BIN)/python -m support.kills --kills 50 --postgres
 	cd tests && ../$(BIN)/python -m support.drops --drops 52
 	cd tests && ../$(BIN)/python -m support.crowd --processes 8 --seconds 60

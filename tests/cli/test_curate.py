@@ -105,7 +105,9 @@ def test_the_whole_life_of_a_store(here, capsys):
     assert str(N) not in json.dumps(status), "no exact row count"
     assert as_json(capsys, "check") == {"whole": True, "problems": []}
     again = as_json(capsys, "publish", "spec.toml")
-    assert again == published | {"version": 2, "already": True}, "publishing again shows what there is and spends nothing"
+    assert again == published | {"version": 2, "already": True}, (
+        "publishing again shows what there is and spends nothing"
+    )
 
 
 def test_questions(here, capsys):

@@ -31,8 +31,9 @@ def copy_of_the_tree(folder: str) -> Path:
     return tree
 
 
-def pytest(tree: Path, *tests: str, services: bool = False) -> tuple[int, str]:
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+def pytest(tree: Path, *tests: str, services: bool = False, at_once: bool = False) -> tuple[int, str]:
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    command += ["-n", "2", "--dist", "worksteal"] if at_once else ["-p", "no:xdist"]
     command += ["-m", "services"] if services else []
     environment = os.environ | {
         "PYTHONPATH": str(tree / "src"),
@@ -66,7 +67,7 @@ def main(wanted: list[str]) -> int:
         tree = copy_of_the_tree(folder)
         for services in (False, True):
             named = sorted({m["test"] for m in chosen.values() if ("services" in m) == services})
-            code, output = pytest(tree, *named, services=services) if named else (0, "")
+            code, output = pytest(tree, *named, services=services, at_once=True) if named else (0, "")
             if code != 0:
                 print(f"the tests do not pass on the untouched source:\n{output[-3000:]}", file=sys.stderr)
                 return 1

@@ -2,7 +2,7 @@
 
 The loop keeps a row a person and a row a cell, and deletes a batch with one statement that takes the records,
 adds up what they contributed and moves the cells, all inside the server; then it bumps the version and
-commits.  Both run on one server, one after the other, taking turns.  Batches of 1,000 must reach 60 % of it.
+commits.  Both run on one server, taking turns.  By the median, batches of 1,000 must reach 60 % of it.
 """
 
 import sys
@@ -83,7 +83,7 @@ def ours(url: str, key: Path) -> PostgresStore:
 
 
 def main() -> None:
-    bench = Bench("delete_postgres", __doc__ or "", seeds=3)
+    bench = Bench("delete_postgres", __doc__ or "", seeds=5)
     from support.servers import Server
 
     server = Server()
@@ -93,23 +93,26 @@ def main() -> None:
             sides: dict[str, Callable[[list[str]], Any]] = {"by hand": hand, "ours": store.delete}
             rng = np.random.default_rng(7)
             left = [f"p{i}" for i in rng.permutation(N)]
-            best: dict[tuple[str, int], float] = {}
-            for _ in range(bench.seeds):
-                for size, batches in ((1, SINGLE), (1000, BATCHES)):
-                    chosen, left = left[: size * batches], left[size * batches :]
+            rates: dict[tuple[str, int], float] = {}
+            for size, batches in ((1, SINGLE), (1000, BATCHES)):
+                times: dict[str, list[float]] = {name: [] for name in sides}
+                for _ in range(bench.seeds):
+                    chosen = [left[size * i : size * (i + 1)] for i in range(batches)]
+                    left = left[size * batches :]
                     for name, delete in sides.items():
-                        started = time.perf_counter()
-                        for at in range(0, len(chosen), size):
-                            delete(chosen[at : at + size])
-                        rate = len(chosen) / (time.perf_counter() - started)
-                        best[name, size] = max(rate, best.get((name, size), 0.0))
+                        for batch in chosen:
+                            started = time.perf_counter()
+                            delete(batch)
+                            times[name].append(time.perf_counter() - started)
+                for name in sides:
+                    rates[name, size] = size / float(np.median(times[name]))
             problems = store.check()
             store.close()
     finally:
         server.remove()
     for size in (1, 1000):
-        ratio = best["ours", size] / best["by hand", size]
-        bench.row(batch=size, ours=best["ours", size], by_hand=best["by hand", size], ratio=ratio)
+        ratio = rates["ours", size] / rates["by hand", size]
+        bench.row(batch=size, ours=rates["ours", size], by_hand=rates["by hand", size], ratio=ratio)
     bench.claim("batches of 1,000: at least 60 % of the loop", ratio >= 0.6, ratio=ratio)
     bench.claim("the store is whole afterwards", not problems)
     bench.finish()

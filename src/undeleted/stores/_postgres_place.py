@@ -15,6 +15,7 @@ import psycopg
 
 from undeleted.engines._connections import complaint, redacted
 from undeleted.errors import BadConnection, StoreError, UndeletedError
+from undeleted.stores._postgres_arrays import register
 
 TABLES = {  # in the order in which they are locked; nothing of their values is kept as a statistic
     "records": {"tag": "bytea", "data": "bytea"},
@@ -78,6 +79,7 @@ class Place:
                 "Say postgresql://user@host:port/database?schema=name; a password in it is written with %."
             )
             raise BadConnection(self.shown, problem, remedy) from None
+        register(connection)
         try:
             connection.execute(_SETTINGS)
         except BaseException:

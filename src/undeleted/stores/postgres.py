@@ -25,6 +25,7 @@ from undeleted.errors import AlreadyThere, StoreError, UndeletedError
 from undeleted.stores._contents import FORMAT, Contents, Post, Published, Publishing, State
 from undeleted.stores._migrations import migrate
 from undeleted.stores._place import key_of
+from undeleted.stores._postgres_arrays import Numbers, Tags
 from undeleted.stores._postgres_filling import COPY_END, COPY_HEAD, fill
 from undeleted.stores._postgres_key import NewKey
 from undeleted.stores._postgres_place import (
@@ -324,12 +325,9 @@ class PostgresStore(Store):
         )
 
     def _take(self, people: Iterable[str]) -> tuple[list[bytes], int]:
-        tags = sorted(tag_of(self._key, person) for person in people)
-        found = self._run(
-            """DELETE FROM {}.records WHERE ctid = ANY (ARRAY(
-                SELECT ctid FROM {}.records WHERE tag = ANY (%s) ORDER BY tag FOR UPDATE)) RETURNING data""",
-            (tags,),
-        ).fetchall()
+        tags = Tags(sorted(tag_of(self._key, person) for person in people))
+        # Records lie in the order of their tags and never move: by any plan they are locked in that order.
+        found = self._run("DELETE FROM {}.records WHERE tag = ANY (%s) RETURNING data", (tags,)).fetchall()
         width = self._records.row
         return [data[at : at + width] for (data,) in found for at in range(0, len(data), width)], len(found)
 
@@ -337,8 +335,8 @@ class PostgresStore(Store):
         self._run("DELETE FROM {}.posts WHERE post = ANY (%s)", (sorted(posts),))
 
     def _subtract(self, chunks: Moved) -> None:
-        cells = [CHUNK * chunk + cell for chunk, moved in chunks.items() for cell in moved]
-        values = [value for moved in chunks.values() for value in moved.values()]
+        cells = Numbers(CHUNK * chunk + cell for chunk, moved in chunks.items() for cell in moved)
+        values = Numbers(value for moved in chunks.values() for value in moved.values())
         done = self._run(
             """UPDATE {}.cells AS c SET value = c.value - moved.value
                 FROM unnest(%s::bigint[], %s::bigint[]) AS moved (cell, value) WHERE c.cell = moved.cell""",

@@ -105,9 +105,13 @@ class PostgresStore(Store):
             connection = place.connect()
             try:
                 store = cls._opened(place, connection)
-                store.fold()
             except BaseException:
                 connection.close()
+                raise
+            try:
+                store.fold()
+            except BaseException:
+                store.close()  # it may have connected anew
                 raise
             return store
 

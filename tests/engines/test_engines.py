@@ -1,7 +1,7 @@
 """Every engine gives the same integers as numpy, for every statistic, at 10⁵ rows; and refuses alike.
 
-DuckDB runs in this process; PostgreSQL and Spark are services, which `make test-all` sets up.  A new
-statistic is found by itself, and needs an example here.
+A few rows on DuckDB, in this process, belong to every run; 10⁵ rows on DuckDB, PostgreSQL and Spark to
+`make test-all`.  A new statistic is found by itself, and needs an example here.
 """
 
 from pathlib import Path
@@ -37,7 +37,7 @@ from undeleted.statistics import (
     SecondMoments,
 )
 
-N = 100_000
+N, FEW = 100_000, 8_000
 X = Number("x", min=-20, max=300, out_of_range="clamp")
 FINE = Number("fine", min="0.5", max=2, step="0.05", off_grid="round", missing="drop", out_of_range="drop")
 COARSE = Number("coarse", min=-7000, max=-1, step=3, off_grid="round", out_of_range="clamp")
@@ -100,16 +100,6 @@ def people(n: int = N) -> pa.Table:
     )
 
 
-@pytest.fixture(scope="session")
-def rows():
-    return people()
-
-
-@pytest.fixture(scope="session")
-def arrays(rows):
-    return Arrays(joined(PEOPLE, list(in_blocks("rows", rows.to_batches(), PEOPLE))))
-
-
 def in_duckdb(rows, folder: Path):
     import duckdb
 
@@ -148,22 +138,36 @@ def in_spark(rows, folder: Path):
     return connected("pyspark://local[2]", "people.parquet", folder)
 
 
-ENGINES = ["duckdb", *(pytest.param(e, marks=pytest.mark.services) for e in ("postgres", "pyspark"))]
+ENGINES = [
+    pytest.param(("duckdb", FEW), id="duckdb-few"),
+    *(pytest.param((e, N), id=e, marks=pytest.mark.services) for e in ("duckdb", "postgres", "pyspark")),
+]
 
 
 @pytest.fixture(scope="session", params=ENGINES)
-def table(request, rows, tmp_path_factory):
-    """The same rows on every engine."""
-    folder = tmp_path_factory.mktemp("tables")
-    match request.param:
+def world(request, tmp_path_factory):
+    """The same rows on an engine, and in memory."""
+    (name, n), folder = request.param, tmp_path_factory.mktemp("tables")
+    rows = people(n)
+    match name:
         case "duckdb":
             found = in_duckdb(rows, folder)
         case "postgres":
             found = in_postgres(rows, request.getfixturevalue("server"))
         case _:
             found = in_spark(rows, folder)
-    yield found
+    yield found, Arrays(joined(PEOPLE, list(in_blocks("rows", rows.to_batches(), PEOPLE))))
     ibis.get_backend(found).disconnect()
+
+
+@pytest.fixture(scope="session")
+def table(world):
+    return world[0]
+
+
+@pytest.fixture(scope="session")
+def arrays(world):
+    return world[1]
 
 
 @pytest.fixture(scope="session")
@@ -187,7 +191,9 @@ def test_the_same_integers_from_every_engine(engine, arrays, name):
 
 @pytest.mark.parametrize("column", [WIDE, FAR, X], ids=lambda c: c.name)
 def test_a_grown_tree_is_the_same_tree_with_one_query_a_level(engine, arrays, column, monkeypatch):
-    mechanism = GrownRangeCounts(column, Budget(1.0), threshold=300 if column is not X else None)
+    mechanism = GrownRangeCounts(
+        column, Budget(1.0), threshold=arrays.rows / 300 + 60 if column is not X else None
+    )
     asked = []
     ask = Ibis._ask
     monkeypatch.setattr(Ibis, "_ask", lambda self, *a, **k: (asked.append(1), ask(self, *a, **k))[1])
@@ -215,7 +221,7 @@ def test_medians_and_posts_are_the_same(engine, arrays):
 def test_the_records_come_over_as_they_are(engine, arrays, monkeypatch):
     monkeypatch.setattr("undeleted.engines.ibis._SLICE", 30_000)  # Spark hands over several slices
     blocks = list(engine.blocks())
-    assert sum(block.rows for block in blocks) == N
+    assert sum(block.rows for block in blocks) == arrays.rows
     whole = joined(PEOPLE, blocks)
     order, expected = np.argsort(whole.ids), np.argsort(arrays.table.ids)
     for name in whole.codes:

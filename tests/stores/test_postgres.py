@@ -194,21 +194,26 @@ def test_a_second_publisher_is_told(server, mark, place, tmp_path):
 # -- the key is never lost while its store may be there
 
 
+def dying(server):
+    """A server that commits, and dies before it says so."""
+    whole = postgres.psycopg.Connection.execute
+
+    def execute(self, query, *arguments, **more):
+        done = whole(self, query, *arguments, **more)
+        if query == "COMMIT":
+            server.stop("immediate")
+            raise psycopg.OperationalError("the server closed the connection")
+        return done
+
+    return execute
+
+
 def test_a_key_stays_while_nobody_can_tell_whether_its_store_came_to_be(tmp_path, monkeypatch):
     """The server commits, and dies before it says so; or somebody interrupts just then."""
     server = Server()
     try:
         place, key = server.url("people", tmp_path / "key"), tmp_path / "key"
-        whole = postgres.psycopg.Connection.execute
-
-        def dying(self, query, *arguments, **more):
-            done = whole(self, query, *arguments, **more)
-            if query == "COMMIT":
-                server.stop("immediate")
-                raise psycopg.OperationalError("the server closed the connection")
-            return done
-
-        monkeypatch.setattr(postgres.psycopg.Connection, "execute", dying)
+        monkeypatch.setattr(postgres.psycopg.Connection, "execute", dying(server))
         monkeypatch.setattr(postgres, "PAUSES", (0.01, 0.01))
         with pytest.raises(StoreError, match="may have happened, or not"):
             kills.publish(place, 50)
@@ -256,17 +261,8 @@ def test_a_request_that_nobody_can_tell_the_end_of_says_so_and_leaves_the_next_a
         kills.publish(place, 50)
         with open_store(place) as store:
             before = store.release("people")[0].value[0]
-            whole = postgres.psycopg.Connection.execute
-
-            def dying(self, query, *arguments, **more):
-                done = whole(self, query, *arguments, **more)
-                if query == "COMMIT":
-                    server.stop("immediate")
-                    raise psycopg.OperationalError("the server closed the connection")
-                return done
-
             monkeypatch.setattr(postgres, "PAUSES", (0.01, 0.01))
-            monkeypatch.setattr(postgres.psycopg.Connection, "execute", dying)
+            monkeypatch.setattr(postgres.psycopg.Connection, "execute", dying(server))
             with pytest.raises(StoreError, match="may have happened, or not"):
                 store.delete(["p1"])
             monkeypatch.undo()

@@ -255,6 +255,24 @@ def test_what_a_rule_refuses_is_refused_before_anything_is_told(column, values, 
         Ibis(Schema([column]), memtable(v=values)).total(Count())
 
 
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        (Number("v", min=0, max=9), pa.array([1, 900, -900, None])),
+        (Number("v", min=0, max=9), pa.array([1.0, 1e300, float("nan"), None])),
+        (Boolean("v"), pa.array([0, 1, 900, None])),
+        (Category("v", values=("a", "b")), pa.array(["a", "zz", "", None])),
+    ],
+)
+def test_what_comes_after_the_rules_were_held_stays_on_the_grid(column, values, monkeypatch):
+    """A row moves one cell of the grid by one, even if it came after the rules were held."""
+    monkeypatch.setattr(Ibis, "rows", 4)
+    total = Ibis(Schema([column]), memtable(v=values)).total(Histogram((column,)))
+    assert total.size == column.cells
+    assert total.sum() == 4
+    assert total.min() >= 0
+
+
 def test_people_with_too_many_rows_or_no_id_are_refused():
     x = Number("x", min=0, max=9)
     schema = Schema([x], id="id", rows_per_person=2)

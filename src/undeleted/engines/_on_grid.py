@@ -170,7 +170,9 @@ def _category(column: Category, texts: Any) -> OnGrid:
     unknown = (code == -1) & ~missing
     return _judged(
         column,
-        code,
+        (code == -1).ifelse(
+            _int64(0), code
+        ),  # never outside of the grid, whatever comes after the rules were held
         Misfit("missing", missing, "values must be present"),
         Misfit("unknown", unknown, "values must be among the declared categories"),
     )
@@ -180,7 +182,9 @@ def _boolean(column: Boolean, values: Any) -> OnGrid:
     missing = absent(values)
     x = values.ifelse(_int64(1), _int64(0)) if values.type().is_boolean() else values.cast("int64")
     wrong = ~missing & (x != 0) & (x != 1)
-    judged = _judged(column, x, Misfit("missing", missing, "values must be present"))
+    judged = _judged(
+        column, (x == 1).ifelse(_int64(1), _int64(0)), Misfit("missing", missing, "values must be present")
+    )
     return OnGrid(
         judged.code,
         judged.kept,

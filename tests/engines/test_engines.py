@@ -29,6 +29,7 @@ from undeleted.statistics import (
     ClippedSum,
     Count,
     CrossProducts,
+    ForestLeaves,
     Histogram,
     Moments,
     Prefix,
@@ -63,6 +64,10 @@ EXAMPLES = {
     "cross-products": [CrossProducts((X, SICK, COARSE, FINE))],
     "class-moments": [ClassMoments((X, FINE), GRADE), ClassMoments((COARSE,))],
     "class-histograms": [ClassHistograms((X, SICK), GRADE)],
+    "forest-leaves": [
+        ForestLeaves((X, FINE, SICK), by=GRADE, trees=3, depth=4),
+        ForestLeaves((COARSE, ROOM, PRICE), target=X, trees=2, depth=5),
+    ],
     "second-moments": [
         SecondMoments((X, COARSE), target=FINE),
         SecondMoments((X, FLAG), by=GRADE),

@@ -17,9 +17,12 @@ SETTINGS = {
     "pca": BOUNDS | {"n_components": 2},
     "standard-scaler": BOUNDS,
     "quantile-transformer": BOUNDS | {"n_quantiles": 11},
+    "random-forest-classifier": BOUNDS | CLASSES | {"max_depth": 5},
+    "random-forest-regressor": BOUNDS | {"bounds_y": (-5.0, 5.0), "max_depth": 5},
 }
 WITHOUT_Y = ("pca", "standard-scaler", "quantile-transformer")
 LINEAR = ("linear-regression", "ridge")
+OF_NUMBERS = (*LINEAR, "random-forest-regressor")
 
 
 def make(name, **settings):
@@ -39,7 +42,7 @@ def rows(name, n, seed=0):
     X[:, 2] += 0.5 * X[:, 0] - 2
     if name in WITHOUT_Y:
         return X, None
-    return X, X @ [0.8, -0.5, 0.2] - 2 + rng.normal(0, 0.2, n) if name in LINEAR else y
+    return X, X @ [0.8, -0.5, 0.2] - 2 + rng.normal(0, 0.2, n) if name in OF_NUMBERS else y
 
 
 def taken(data, chosen):

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from estimators.cases import LINEAR, NAMES, SETTINGS, WITHOUT_Y, make, rows, taken
+from estimators.cases import NAMES, OF_NUMBERS, SETTINGS, WITHOUT_Y, make, rows, taken
 from undeleted import registry
 from undeleted.audit.exact import FiniteWorld, verify
 from undeleted.baselines._points import without
@@ -33,8 +33,8 @@ from sklearn.utils.estimator_checks import check_estimator  # noqa: E402
 pytestmark = pytest.mark.filterwarnings("ignore::undeleted.errors.SeededNoiseWarning")
 WHY = "a score on 200 or 300 rows, under ε = 1 and bounds that are ten times as wide as they need be"
 FAILS = {  # checks that noise makes impossible, with the reason
-    name: {"check_regressors_train" if name in LINEAR else "check_classifiers_train": WHY}
-    for name in (*LINEAR, "gaussian-nb", "logistic-regression")
+    name: {"check_regressors_train" if name in OF_NUMBERS else "check_classifiers_train": WHY}
+    for name in (*OF_NUMBERS, "gaussian-nb", "logistic-regression", "random-forest-classifier")
 }
 
 
@@ -138,10 +138,13 @@ class Curates:
             "classes": [0, 1],
             "categories": [[0, 1]],
             "n_components": 1,
+            "max_depth": 1,
         }
         settings = {k: v for k, v in tiny.items() if k in SETTINGS[self.name]}
         if self.name != "categorical-nb":
             settings["steps"] = 1
+        if "forest" in self.name:
+            settings["n_estimators"] = 1
         model = registry.find("undeleted.estimators", self.name)(
             budget=law, random_state=self.coins, **settings
         )
@@ -149,7 +152,7 @@ class Curates:
 
     def _rows(self, points):
         X = np.array([[x] for x, _ in points], dtype=float)
-        y = np.array([label for _, label in points], dtype=float if self.name in LINEAR else int)
+        y = np.array([label for _, label in points], dtype=float if self.name in OF_NUMBERS else int)
         return (X,) if self.name in WITHOUT_Y else (X, y)
 
 
@@ -260,7 +263,7 @@ def test_bad_rows_are_refused_and_change_nothing(name):
     if "classes" in SETTINGS[name]:
         with pytest.raises(UndeclaredValue, match="1 row has a label that was not declared"):
             model.forget(X, ["a", "z"])
-    if name in LINEAR:
+    if name in OF_NUMBERS:
         with pytest.raises(ValueError, match="contains NaN"):
             model.forget(X, np.array([np.nan, 1.0]))
     assert model.release_ == before

@@ -22,6 +22,7 @@ from undeleted.statistics import (
     ClippedSum,
     Count,
     CrossProducts,
+    ForestLeaves,
     Histogram,
     Moments,
     Prefix,
@@ -29,6 +30,7 @@ from undeleted.statistics import (
     RangeTrees,
     SecondMoments,
     class_moments,
+    forest_leaves,
     second_moments,
 )
 
@@ -55,6 +57,11 @@ EXAMPLES = {
         SecondMoments((HALVES,)),
     ],
     "range-trees": [RangeTrees((X, EVEN), 2), RangeTrees((FAR, GRADE), 4)],
+    "forest-leaves": [
+        ForestLeaves((X, SICK), by=GRADE, trees=3, depth=3),
+        ForestLeaves((EVEN, FAR), target=X, trees=2, depth=4),
+        ForestLeaves((X,), target=SICK, trees=1, depth=1),
+    ],
     "cross-products": [CrossProducts((X, FAR)), CrossProducts((X, SICK, EVEN)), CrossProducts((X,))],
 }
 ALL = [statistic for examples in EXAMPLES.values() for statistic in examples]
@@ -130,7 +137,7 @@ def test_a_total_is_the_sum_of_its_records_contributions(statistic, data):
 def without_numba():
     """As on a machine that has no compiled loops."""
     stack = ExitStack()
-    for module in (class_moments, second_moments):
+    for module in (class_moments, forest_leaves, second_moments):
         stack.enter_context(patch.object(module, "kernel", lambda name: None))
     return stack
 
@@ -143,7 +150,7 @@ def test_a_matrix_of_codes_adds_what_the_rows_add(statistic, data):
     records = data.draw(st.lists(st.sampled_from(domain(statistic)), min_size=1, max_size=6))
     table = Schema(statistic.columns).table(records)
     codes = np.column_stack([table.codes[name] for name in statistic.names])
-    for part, compiled in ((codes, True), (codes[:1], True), (codes[:1], False)):
+    for part, compiled in ((codes, True), (codes[:1], True), (codes[:1], False), (codes, False)):
         with without_numba() if not compiled else nullcontext():
             gone = statistic.of_matrix(part)
         dense = np.zeros(statistic.size, dtype=np.int64)

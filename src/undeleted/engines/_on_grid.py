@@ -215,7 +215,7 @@ def _float(value: float) -> Any:
 
 
 class Code:
-    """A code as statistics know it: they add, subtract and multiply, and cut it into runs with `//`."""
+    """A code as statistics know it: they add, multiply, subtract and compare it, and cut it by `//`."""
 
     def __init__(self, expression: Any, offset: int = 0, run: int = 1) -> None:
         self.expression, self.offset, self.run = expression, offset, run
@@ -239,6 +239,11 @@ class Code:
         return Code(self.value * factor)
 
     __rmul__ = __mul__
+
+    def __ge__(self, least: int) -> "Code":
+        """1 where it is at least so much, and 0 elsewhere."""
+        value = self.value
+        return Code((value >= number(least, value.type().is_decimal())).ifelse(_int64(1), _int64(0)))
 
     def __floordiv__(self, run: int) -> "Code":
         """Runs of so many codes, each known by its first: nothing is divided until the answer is here."""

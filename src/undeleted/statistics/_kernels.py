@@ -15,7 +15,12 @@ def kernel(name: str) -> Callable[..., Any] | None:
         from numba import njit
     except ImportError:
         return None
-    loops: dict[str, Any] = {"encode": _encode, "class": _class_moments, "second": _second_moments}
+    loops: dict[str, Any] = {
+        "encode": _encode,
+        "class": _class_moments,
+        "second": _second_moments,
+        "forest": _forest,
+    }
     compiled: Callable[..., Any]
     try:
         compiled = njit(cache=True)(loops[name])
@@ -60,3 +65,29 @@ def _second_moments(
     for p in range(first.shape[0]):
         i, j = first[p], second[p]
         out[end + p] = (row[i] - middles[i]) * (row[j] - middles[j])
+
+
+def _forest(
+    codes: Any, columns: Any, least: Any, kinds: int, top: int, cells: Any, values: Any, summed: bool
+) -> None:
+    """The cells of a row's leaves, and what it adds; or, summed, the total over all rows."""
+    for i in range(codes.shape[0]):
+        y = codes[i, codes.shape[1] - 1]
+        for t in range(columns.shape[0]):
+            leaf = 0
+            for q in range(columns.shape[1]):
+                leaf = 2 * leaf + (1 if codes[i, columns[t, q]] >= least[t, q] else 0)
+            first = ((t << columns.shape[1]) + leaf) * kinds
+            if top == 0 and summed:
+                values[first + y] += 1
+            elif top == 0:
+                cells[t] = first + y
+                values[t] = 1
+            elif summed:
+                values[first] += top - y
+                values[first + 1] += y
+            else:
+                cells[2 * t] = first
+                values[2 * t] = top - y
+                cells[2 * t + 1] = first + 1
+                values[2 * t + 1] = y

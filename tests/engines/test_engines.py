@@ -24,6 +24,7 @@ from undeleted.mechanisms import GrownRangeCounts, NoisyCount, NoisyMean
 from undeleted.privacy import Budget
 from undeleted.schema import Boolean, Category, Number, Schema, Text
 from undeleted.statistics import (
+    Boxes,
     ClassHistograms,
     ClassMoments,
     ClippedSum,
@@ -61,6 +62,7 @@ EXAMPLES = {
     "range-tree": [RangeTree(X, 4), RangeTree(GRADE, 2)],
     "range-trees": [RangeTrees((X, COARSE), 16)],
     "histogram": [Histogram((X,)), Histogram((GRADE, SICK, ROOM)), Histogram((FLAG, FINE))],
+    "boxes": [Boxes((X, FINE, COARSE), 7), Boxes((X, PRICE, FLAG), 8, offsets=True)],
     "cross-products": [CrossProducts((X, SICK, COARSE, FINE))],
     "class-moments": [ClassMoments((X, FINE), GRADE), ClassMoments((COARSE,))],
     "class-histograms": [ClassHistograms((X, SICK), GRADE)],

@@ -17,10 +17,12 @@ SETTINGS = {
     "pca": BOUNDS | {"n_components": 2},
     "standard-scaler": BOUNDS,
     "quantile-transformer": BOUNDS | {"n_quantiles": 11},
+    "k-means": BOUNDS | {"n_clusters": 2},
     "random-forest-classifier": BOUNDS | CLASSES | {"max_depth": 5},
     "random-forest-regressor": BOUNDS | {"bounds_y": (-5.0, 5.0), "max_depth": 5},
 }
-WITHOUT_Y = ("pca", "standard-scaler", "quantile-transformer")
+WITHOUT_Y = ("k-means", "pca", "standard-scaler", "quantile-transformer")
+GROWN = ("k-means",)  # their shape follows from noisy counts: the same coins may make another of other rows
 LINEAR = ("linear-regression", "ridge")
 OF_NUMBERS = (*LINEAR, "random-forest-regressor")
 

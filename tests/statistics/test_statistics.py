@@ -17,6 +17,7 @@ from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadColumns, BadQuestion, TooLarge
 from undeleted.schema import Boolean, Category, Number, Schema
 from undeleted.statistics import (
+    Boxes,
     ClassHistograms,
     ClassMoments,
     ClippedSum,
@@ -38,6 +39,7 @@ X = Number("x", min=-2, max=3)
 HALVES = Number("h", min="0.5", max=2, step="0.5")
 FAR = Number("f", min=-7, max=-1, step=3)
 EVEN = Number("e", min=0, max=3)
+EVEN2, EVEN3, EVEN4 = (Number(f"e{i}", min=0, max=3) for i in (2, 3, 4))
 SICK, GRADE = Boolean("s"), Category("g", values=("a", "b", "c"))
 COLUMNS = (X, HALVES, FAR, EVEN, SICK, GRADE)
 
@@ -61,6 +63,13 @@ EXAMPLES = {
         ForestLeaves((X, SICK), by=GRADE, trees=3, depth=3),
         ForestLeaves((EVEN, FAR), target=X, trees=2, depth=4),
         ForestLeaves((X,), target=SICK, trees=1, depth=1),
+    ],
+    "boxes": [
+        Boxes((X, EVEN), 3),
+        Boxes((FAR,), 2),
+        Boxes((X,), 1, offsets=True),
+        Boxes((EVEN, EVEN2, EVEN3, EVEN4), 4, offsets=True),
+        Boxes((X,), 2, offsets=True),
     ],
     "cross-products": [CrossProducts((X, FAR)), CrossProducts((X, SICK, EVEN)), CrossProducts((X,))],
 }

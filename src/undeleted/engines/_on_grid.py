@@ -245,6 +245,11 @@ class Code:
         value = self.value
         return Code((value >= number(least, value.type().is_decimal())).ifelse(_int64(1), _int64(0)))
 
+    def __mod__(self, run: int) -> "Code":
+        """What is left of it in a run of so many; codes are never negative."""
+        value = self.value
+        return Code(value % number(run, value.type().is_decimal()))
+
     def __floordiv__(self, run: int) -> "Code":
         """Runs of so many codes, each known by its first: nothing is divided until the answer is here."""
         if self.offset or self.run != 1:

@@ -1,6 +1,6 @@
 """Add statistics up with numpy, in blocks of rows, exactly."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -53,10 +53,12 @@ class Arrays:
         return total
 
     def total_at(self, statistic: Statistic, cells: IntArray) -> IntArray:
-        """One block whose records add a constant: sort their cells, and count by bisection."""
-        [(cell, value)] = statistic.terms(self._sorted_codes(statistic))
-        if np.ndim(value) != 0:
-            raise TypeError("total_at takes statistics that add a constant")
+        """A constant in one cell is counted by bisection; otherwise every record looks its cells up."""
+        statistic.check_no_overflow(self.table.rows)
+        terms = statistic.terms(self._sorted_codes(statistic))
+        if len(terms) > 1 or np.ndim(terms[0][1]) != 0:
+            return _add_at(terms, cells)
+        [(cell, value)] = terms
         found = np.sort(cell, kind="stable")  # linear where sorted codes give sorted cells
         cells = cells.astype(found.dtype)  # mixed signs would be compared as floating point
         first = np.searchsorted(found, cells, side="left")
@@ -96,3 +98,14 @@ class Arrays:
                 name: wide(self.table.codes[name][start : start + _ROWS][keep]) for name in statistic.names
             }
             yield code, int(keep.sum())
+
+
+def _add_at(terms: Sequence[tuple[Any, Any]], cells: IntArray) -> IntArray:
+    """Sums of what records add to some cells, asked for in any order."""
+    order = np.argsort(cells)
+    wanted, total = cells[order], np.zeros(cells.size, dtype=np.int64)
+    for cell, value in terms:
+        at = np.minimum(np.searchsorted(wanted, cell), wanted.size - 1)
+        there = wanted[at] == cell
+        np.add.at(total, order[at[there]], value[there] if np.ndim(value) else value)
+    return total

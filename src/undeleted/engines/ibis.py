@@ -21,7 +21,6 @@ from undeleted.errors import BadColumns, BadQuestion, NoRecords, RejectedValue
 from undeleted.files import ROWS, in_blocks
 from undeleted.schema import GridColumn, Schema, Table, Text
 from undeleted.statistics import Statistic
-from undeleted.statistics.prefix import Prefix
 
 _AT_ONCE = 400  # sums in one query; some databases take 1,600 columns
 _SLICE = 2_000_000  # rows that a backend without cursors hands over at a time
@@ -155,23 +154,31 @@ class Ibis:
             self._told[statistic][cell] += sum(found[at] for at, _ in parts)
 
     def total_at(self, statistic: Statistic, cells: IntArray) -> IntArray:
-        """One grouped count, of the cells that were asked for and no others."""
+        """One grouped query, of the cells that were asked for and no others.
+
+        Several cells that a record moves must differ by constants, such as a column's number in a box.
+        """
         statistic.check_no_overflow(self.rows)
-        [(cell, value)] = self._terms(statistic)
-        if not isinstance(value, int) or not isinstance(cell, Code):
-            raise TypeError("total_at takes statistics that add a constant")
-        base = self._grid.filter(self._complete(statistic)).select(first=cell.expression)
-        wanted = [int(c) * cell.run for c in cells.tolist()]
-        if statistic.size > 4 * len(wanted):  # most cells were not asked for: leave them where they are
+        terms = self._terms(statistic)
+        key = terms[0][0]
+        if not all(isinstance(c, Code) and c.expression.equals(key.expression) for c, _ in terms):
+            raise TypeError("total_at takes statistics whose cells share an expression")
+        summed = {f"v{i}": _summand(value) for i, (_, value) in enumerate(terms)}
+        base = self._grid.filter(self._complete(statistic)).select(first=key.expression, **summed)
+        numbers = cells.tolist()
+        wanted = sorted({(n - c.offset) * key.run for n in numbers for c, _ in terms if n >= c.offset})
+        if statistic.size > 4 * len(numbers):  # most cells were not asked for: leave them where they are
             wide = base.first.type().is_decimal()
             kind = pa.decimal128(38, 0) if wide else pa.int64()
             asked = ibis.memtable(pa.table({"first": pa.array(_as(wanted, wide), type=kind)}))
             base = base.semi_join(asked, "first")
-        answer = self._ask(base.group_by("first").aggregate(rows=base.count()), local=True)
-        counts = dict(
-            zip(map(int, answer["first"].to_pylist()), map(int, answer["rows"].to_pylist()), strict=True)
-        )
-        told = np.array([counts.get(w, 0) * value for w in wanted], dtype=np.int64)
+        answer = self._ask(base.group_by("first").aggregate(**{v: base[v].sum() for v in summed}), local=True)
+        found: dict[int, int] = {}
+        groups = [int(first) // key.run for first in answer["first"].to_pylist()]
+        for i, (cell, _) in enumerate(terms):
+            for group, total in zip(groups, answer[f"v{i}"].to_pylist(), strict=True):
+                found[group + cell.offset] = found.get(group + cell.offset, 0) + int(total)
+        told = np.array([found.get(n, 0) for n in numbers], dtype=np.int64)
         self._told[statistic] = told
         return told.copy()
 
@@ -210,8 +217,8 @@ class Ibis:
         for name, mechanism in mechanisms.items():
             if hasattr(mechanism, "statistic"):
                 found[name] = self._told[mechanism.statistic]
-            elif hasattr(mechanism, "levels"):  # a tree, as deep as it grew
-                asked = [self._told.get(Prefix(mechanism.column, s)) for s in mechanism.spans]
+            elif hasattr(mechanism, "statistics"):  # what grows, as far as it grew
+                asked = [self._told.get(statistic) for statistic in mechanism.statistics]
                 found[name] = np.concatenate([counts for counts in asked if counts is not None])
         return found
 

@@ -106,20 +106,19 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
     _mechanism: Any
 
     @abstractmethod
-    def _answers(self, values: FloatArray) -> dict[str, Any]:
-        """Every fitted attribute, from the noisy cells."""
+    def _answers(self, values: Any) -> dict[str, Any]:
+        """Every fitted attribute, from what was published: mostly the noisy cells."""
 
     @abstractmethod
     def _codes(self, X: Any, y: Any) -> IntArray:
         """Rows that leave, checked, as codes in the order of the statistic's columns."""
 
-    def _publish(self, mechanism: Linear, codes: IntArray) -> None:
+    def _publish(self, mechanism: Any, codes: IntArray) -> None:
         """The only touch of the data."""
-        as_number(self.rows_per_person, "rows_per_person", 1)
-        if int(self.rows_per_person) != self.rows_per_person:
-            raise ValueError(f"rows_per_person must be a whole number, got {self.rows_per_person!r}.")
+        self._cap()
         _warn_of_tuning(type(self).__name__, self.budget)
-        schema = Schema(list(mechanism.statistic.columns))
+        grown = not isinstance(mechanism, Linear)
+        schema = Schema(list(mechanism.over if grown else mechanism.statistic.columns))
         by_name = dict(zip(schema.names, codes.T, strict=True))
         table = Table(
             schema, len(codes), by_name, dict.fromkeys(by_name, np.ones(len(codes), dtype=bool)), {}
@@ -133,6 +132,13 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
         self._kept: dict[str, Any] = {}
         self._least = -_BEYOND * self._noise_of_count()
 
+    def _cap(self) -> int:
+        """The most rows of one person, checked."""
+        as_number(self.rows_per_person, "rows_per_person", 1)
+        if int(self.rows_per_person) != self.rows_per_person:
+            raise ValueError(f"rows_per_person must be a whole number, got {self.rows_per_person!r}.")
+        return int(self.rows_per_person)
+
     def forget(self, X: Any, y: Any = None) -> "Forgetting":
         """Take rows out, from what was published and these rows alone; it spends no ε.
 
@@ -141,8 +147,7 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
         self._require_fitted()
         if not len(X):
             return self  # nobody leaves today
-        gone = self._mechanism.statistic.of_matrix(self._codes(X, y))
-        self._mechanism.forget_in_place(self._state, gone)
+        self._mechanism.forget_in_place(self._state, self._contribution(self._codes(X, y)))
         self._kept = {}
         if self._count() < self._least:
             warn(
@@ -153,10 +158,21 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
         return self
 
     @property
-    def release_(self) -> Cells:
+    def release_(self) -> Any:
         """What was published, as it stands: a copy, which later deletions leave alone."""
         self._require_fitted()
+        return self._copied()
+
+    def _copied(self) -> Any:
         return Cells(self._state.value.copy())
+
+    def _contribution(self, codes: IntArray) -> Any:
+        """What rows that leave have added."""
+        return self._mechanism.statistic.of_matrix(codes)
+
+    def _published(self) -> Any:
+        """What answers are computed from."""
+        return self._state.value.astype(float)
 
     def _require_fitted(self) -> None:
         if "_state" not in self.__dict__:
@@ -186,7 +202,7 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
             found = self._untamed(values)
             return np.concatenate([np.ravel(found[name]) for name in self._numbers])
 
-        values = self._state.value.astype(float)
+        values = self._published()
         _, low, high, _ = redrawn(self._mechanism, values, flat, confidence, _DRAWS)
         shown = np.concatenate([np.ravel(part) for part in answer.values()])
         low, high = np.minimum(low, shown), np.maximum(high, shown)
@@ -205,7 +221,7 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
         self._require_fitted()
         now = repr([getattr(self, name) for name in self._solved_with])
         if self._kept.get("for") != now:
-            self._kept.update(self._answers(self._state.value.astype(float)))
+            self._kept.update(self._answers(self._published()))
             self._kept["for"] = now
         return self._kept
 

@@ -10,6 +10,7 @@ that is cut in two is shared out evenly, and the interval says what that may hid
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
@@ -54,6 +55,16 @@ class Grown:
     @property
     def size(self) -> int:
         return sum(counts.size for counts in self.counts)
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """What never changes."""
+        return self.prefixes
+
+    @property
+    def value(self) -> IntArray:
+        """All cells, level by level."""
+        return np.concatenate(self.counts)
 
 
 @dataclass(frozen=True)
@@ -151,11 +162,6 @@ class GrownRangeCounts(Ranges):
             found.append(Event(law, 1, self.rows_per_person))
         return found
 
-    @property
-    def spans(self) -> list[int]:
-        """How many codes a node covers, level by level."""
-        return [self._span(level) for level in range(len(self.laws))]
-
     def _span(self, level: int) -> int:
         """How many codes a node of a level covers; levels count from 0."""
         return int(self.fanout ** (self.levels - level - 1))
@@ -197,6 +203,42 @@ class GrownRangeCounts(Ranges):
             present = prefixes[at] == nodes
             np.subtract.at(counts, at[present], 1)
             codes = codes[present]
+
+    # -- as a store keeps it
+
+    @property
+    def statistics(self) -> list[Prefix]:
+        """What is asked for, in the order of the cells, as far as the tree grows."""
+        return [Prefix(self.column, self._span(level)) for level in range(len(self.laws))]
+
+    def shaped(self, prefixes: tuple[Any, ...], cells: IntArray) -> Grown:
+        """The release of this shape with these cells."""
+        ends = np.cumsum([p.size for p in prefixes])[:-1]
+        return Grown(prefixes, tuple(np.split(cells, ends)))
+
+    def moved(self, prefixes: tuple[Any, ...], codes: Any) -> tuple[IntArray, IntArray]:
+        """Cells and by how much they fall when records of these codes are deleted."""
+        found, start = [], 0
+        for level, there in enumerate(prefixes):
+            nodes = codes // np.uint64(self._span(level))
+            at = np.minimum(np.searchsorted(there, nodes), there.size - 1)
+            present = there[at] == nodes
+            found.append(start + at[present])
+            codes, start = codes[present], start + there.size
+        cells, counts = np.unique(np.concatenate(found), return_counts=True)
+        return cells.astype(np.int64), counts.astype(np.int64)
+
+    def moved_by_one(self, prefixes: tuple[Any, ...], codes: Mapping[str, int]) -> list[tuple[int, int]]:
+        """The same for one record, in plain numbers."""
+        code, found, start = codes[self.column.name], [], 0
+        for level, there in enumerate(prefixes):
+            node = code // self._span(level)
+            at = int(np.searchsorted(there, np.uint64(node)))
+            if at >= there.size or int(there[at]) != node:
+                break
+            found.append((start + at, 1))
+            start += there.size
+        return found
 
     def _inside(self, level: int, prefixes: Any) -> Any:
         """Which nodes begin inside the domain; the others pad the tree, and are known to be empty."""

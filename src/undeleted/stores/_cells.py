@@ -1,7 +1,7 @@
 """A release as a vector of cells and a shape that never changes; a deletion as the few cells that it moves.
 
 noisy totals    the cells; no shape
-grown trees     the counts of all levels, one after another; the shape is their prefixes
+grown shapes    the cells of all levels, one after another; the shape is their prefixes
 a board         no cells; its posts are rows of their own
 """
 
@@ -13,8 +13,7 @@ import numpy as np
 from undeleted.arrays import IntArray
 from undeleted.mechanisms._linear import Cells, Linear
 from undeleted.mechanisms.bulletin_board import BulletinBoard
-from undeleted.mechanisms.grown_range_counts import Grown, GrownRangeCounts
-from undeleted.schema import Table
+from undeleted.schema import Column, Table
 
 NOTHING = np.zeros(0, dtype=np.int64)
 
@@ -23,10 +22,10 @@ def to_cells(mechanism: Any, release: Any) -> tuple[IntArray, bytes]:
     """The cells and the shape of a release."""
     if isinstance(mechanism, Linear):
         return release.value, b""
-    if isinstance(mechanism, GrownRangeCounts):
+    if _grows(mechanism):
         written = io.BytesIO()
-        np.savez_compressed(written, *release.prefixes)
-        return np.concatenate(release.counts), written.getvalue()
+        np.savez_compressed(written, *release.shape)
+        return release.value, written.getvalue()
     return NOTHING, b""
 
 
@@ -35,11 +34,10 @@ class Keeper:
 
     def __init__(self, mechanism: Any, shape: bytes) -> None:
         self.mechanism = mechanism
-        self._prefixes: tuple[Any, ...] = ()
+        self._shape: tuple[Any, ...] = ()
         if shape:
             with np.load(io.BytesIO(shape), allow_pickle=False) as arrays:
-                self._prefixes = tuple(arrays[name] for name in arrays.files)
-        self._starts = np.cumsum([0, *(p.size for p in self._prefixes)]).tolist()
+                self._shape = tuple(arrays[name] for name in arrays.files)
         self.board = isinstance(mechanism, BulletinBoard)
         if isinstance(mechanism, Linear):
             statistic = mechanism.statistic
@@ -52,8 +50,7 @@ class Keeper:
             return posts
         if isinstance(self.mechanism, Linear):
             return Cells(cells)
-        ends = zip(self._starts, self._starts[1:], strict=False)
-        return Grown(self._prefixes, tuple(cells[a:b] for a, b in ends))
+        return self.mechanism.shaped(self._shape, cells)
 
     def moved(self, table: Table) -> tuple[IntArray, IntArray]:
         """Cells and by how much they fall when these records are deleted."""
@@ -62,15 +59,10 @@ class Keeper:
             return gone.named(), gone.values
         if self.board or table.rows == 0:
             return NOTHING, NOTHING
-        codes, found = self.mechanism.contribution(table), []
-        for level, (prefixes, start) in enumerate(zip(self._prefixes, self._starts, strict=False)):
-            nodes = codes // np.uint64(self.mechanism._span(level))
-            at = np.minimum(np.searchsorted(prefixes, nodes), prefixes.size - 1)
-            present = prefixes[at] == nodes
-            found.append(start + at[present])
-            codes = codes[present]
-        cells, counts = np.unique(np.concatenate(found), return_counts=True)
-        return cells.astype(np.int64), counts.astype(np.int64)
+        moved: tuple[IntArray, IntArray] = self.mechanism.moved(
+            self._shape, self.mechanism.contribution(table)
+        )
+        return moved
 
     def moved_by_one(self, codes: dict[str, int], counts: set[str]) -> list[tuple[int, int]]:
         """The same for one record, in plain numbers."""
@@ -78,13 +70,18 @@ class Keeper:
             if not all(name in counts for name in self._names):
                 return []
             return [(s + c, v) for s, (c, v) in zip(self._places, self._terms(codes), strict=True)]
-        if self.board or self.mechanism.column.name not in counts:
+        if self.board or not all(column.name in counts for column in columns_of(self.mechanism)):
             return []
-        code, found = codes[self.mechanism.column.name], []
-        for level, (prefixes, start) in enumerate(zip(self._prefixes, self._starts, strict=False)):
-            node = code // self.mechanism._span(level)
-            at = int(np.searchsorted(prefixes, np.uint64(node)))
-            if at >= prefixes.size or int(prefixes[at]) != node:
-                break
-            found.append((start + at, 1))
-        return found
+        moved: list[tuple[int, int]] = self.mechanism.moved_by_one(self._shape, codes)
+        return moved
+
+
+def columns_of(mechanism: Any) -> tuple[Column, ...]:
+    """The columns that a record must have for it to count."""
+    if isinstance(mechanism, Linear):
+        return mechanism.statistic.columns
+    return mechanism.over if hasattr(mechanism, "over") else (mechanism.column,)
+
+
+def _grows(mechanism: Any) -> bool:
+    return hasattr(mechanism, "shaped")

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from undeleted.schema import Column, Schema, Table, Text
+from undeleted.stores._cells import columns_of
 
 TAG = 16
 EMPTY = bytes(TAG)
@@ -100,10 +101,7 @@ def needed(schema: Schema, mechanisms: Mapping[str, Any]) -> tuple[Column, ...]:
     """The columns that something published uses, in the schema's order."""
     used: set[str] = set()
     for mechanism in mechanisms.values():
-        if hasattr(mechanism, "statistic"):
-            used |= set(mechanism.statistic.names)
-        else:
-            used.add(mechanism.column.name)
+        used |= {column.name for column in columns_of(mechanism)}
     return tuple(column for column in schema.columns if column.name in used)
 
 

@@ -1,0 +1,212 @@
+"""Clusters from a grown noisy partition.
+
+published    boxes that grow where people are: their noisy counts, and noisy offsets of their leaves
+forgotten    subtract the row from the boxes on its path; the shape stays
+answered     weighted k-means of the leaves' means: anybody could do it with what was published
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn import cluster
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+
+from undeleted.arrays import FloatArray, IntArray
+from undeleted.errors import BadQuestion
+from undeleted.estimators._base import checked, told, whole
+from undeleted.estimators._faces import OfRows
+from undeleted.intervals import check_confidence
+from undeleted.mechanisms._units import spread_of
+from undeleted.mechanisms.grown_boxes import GrownBoxes, Partition
+from undeleted.privacy import Budget, Zcdp
+
+STEPS = 4095  # a grid of 4,096 points, which can be cut in halves twelve times
+_DRAWS = 400  # for intervals
+_STARTS = 10  # of the weighted k-means, the best of which counts
+
+
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, OfRows):  # type: ignore[misc]
+    """K-means clustering that forgets, in up to about ten dimensions.
+
+    Parameters
+    ----------
+    n_clusters : int
+        How many clusters; it may be changed later, up to the number of leaves, and spends nothing.
+    bounds : pair of numbers or of lists
+        Public bounds of the features; values beyond count as the bound.  "data" leaks the data's own.
+    budget : float, Budget or Zcdp
+        What the release may cost every person in the data; a number is a pure ε.
+    expected_rows : int
+        About how many rows there are, as far as the public may know: how far boxes may be cut.
+    max_depth : int, optional
+        How often boxes are cut at most; instead of `expected_rows`.
+    steps : int
+        The grid between the bounds; best one less than a power of two.
+    rows_per_person : int
+        The most rows that one person may have; noise grows with it.
+    random_state : optional
+        For laboratories: noise that can be repeated protects nobody.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.repeat([[1.0, 1.0], [8.0, 9.0]], 2000, axis=0)
+    >>> model = KMeans(2, bounds=(0, 10), budget=5.0).fit(X)
+    >>> sorted(model.cluster_centers_.round().tolist())
+    [[1.0, 1.0], [8.0, 9.0]]
+    >>> round(model.forget(X[:1000]).count_, -2)
+    3000.0
+    """
+
+    _mechanism: GrownBoxes
+    _state: Partition
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        bounds: Any = None,
+        budget: Any = 1.0,
+        expected_rows: int = 10_000,
+        max_depth: int | None = None,
+        steps: int = STEPS,
+        rows_per_person: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.bounds = bounds
+        self.budget = budget
+        self.expected_rows = expected_rows
+        self.max_depth = max_depth
+        self.steps = steps
+        self.rows_per_person = rows_per_person
+        self.random_state = random_state
+
+    cluster_centers_ = told("cluster_centers_", "A row a cluster.")
+    leaves_ = told("leaves_", "The means of the published leaves, a row each.")
+    leaf_weights_ = told("leaf_weights_", "About how many rows are in each of them; never below 0.")
+    _numbers = ("cluster_centers_",)
+    _solved_with = ("n_clusters",)
+
+    @whole
+    def fit(self, X: Any, y: Any = None) -> "KMeans":
+        """Publish, once."""
+        codes = self._fitted_rows(X)
+        self._publish(self._grown(), codes)
+        return self
+
+    def _grown(self) -> GrownBoxes:
+        """The mechanism; one that cannot be is refused before anything is published."""
+        try:
+            return GrownBoxes(
+                self._grid.columns,
+                self._budget(),
+                clusters=self._wanted(),
+                depth=self.max_depth,
+                expected_rows=self.expected_rows,
+                threshold=None if self._has_spread() else 0.0,
+                rows_per_person=self._cap(),
+            )
+        except BadQuestion as error:
+            raise ValueError(str(error)) from None
+
+    def _has_spread(self) -> bool:
+        """Whether a threshold follows from the budget; a law for exact worlds has none."""
+        return isinstance(self._budget(), Budget | Zcdp)
+
+    def _wanted(self) -> int:
+        k = self.n_clusters
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise ValueError(f"n_clusters must be a whole number above 0, got {k!r}.")
+        return int(k)
+
+    def _copied(self) -> Partition:
+        return self._mechanism.forget(self._state, np.zeros((0, len(self._grid.columns)), dtype=np.int64))
+
+    def _contribution(self, codes: IntArray) -> IntArray:
+        return codes
+
+    def _count(self) -> float:
+        return float(self._state.counts[0].sum())
+
+    def _noise_of_count(self) -> float:
+        return float(np.sqrt(2) * spread_of(self._mechanism.laws[0]))
+
+    def _published(self) -> Partition:
+        return self._state
+
+    def _answers(self, release: Any) -> dict[str, Any]:
+        found = self._mechanism.leaves(release)
+        weights = np.maximum(found.counts, 0.0)
+        k = self._wanted()
+        if k > len(weights):
+            problem = f"n_clusters = {k} is more than the {len(weights)} leaves that were published."
+            raise ValueError(f"{problem} Ask for fewer, or fit again with n_clusters = {k}.")
+        if np.count_nonzero(weights) < k:
+            weights = weights + 1e-3  # nothing but noise: any leaf is as good as another
+        means = self._decoded(found.means)
+        centres, of = _weighted(means, weights, k)
+        return {
+            "cluster_centers_": centres,
+            "leaves_": means,
+            "leaf_weights_": np.maximum(found.counts, 0.0),
+            "clusters": of,
+        }
+
+    def _decoded(self, codes: FloatArray) -> FloatArray:
+        columns: Any = self._grid.columns
+        return np.column_stack([column.decode(codes[:, j]) for j, column in enumerate(columns)])
+
+    def intervals(self, confidence: float = 0.95) -> dict[str, Any]:
+        """Where the centres may lie for want of noise, given which leaves belong together."""
+        check_confidence(confidence)
+        told, found = self._told(), self._mechanism.leaves(self._state)
+        centres, of = told["cluster_centers_"], told["clusters"]
+        unit, noise = self._mechanism.levels[0].unit, spread_of(self._mechanism.laws[-1])
+        rng = np.random.default_rng(0)
+        moved = np.empty((_DRAWS, *centres.shape))
+        counts = np.maximum(found.counts, 0.0)
+        for draw in moved:
+            n = np.maximum(counts + rng.normal(0.0, np.sqrt(found.variances)), 0.0)
+            shift = rng.normal(0.0, noise / unit, found.means.shape) * found.halves
+            sums = n[:, None] * found.means + np.where(n[:, None] > 0, shift, 0.0)
+            for c in range(len(draw)):
+                mine = of == c
+                whole = n[mine].sum()
+                draw[c] = sums[mine].sum(axis=0) / whole if whole > 0 else found.middles[mine].mean(axis=0)
+        moved = self._decoded(moved.reshape(-1, centres.shape[1])).reshape(moved.shape)
+        tail = (1 - confidence) / 2
+        low, high = np.quantile(moved, [tail, 1 - tail], axis=0)
+        return {"cluster_centers_": (np.minimum(low, centres), np.maximum(high, centres))}
+
+    def predict(self, X: Any) -> IntArray:
+        """The nearest centre of every row."""
+        return np.asarray(self.transform(X).argmin(axis=1))
+
+    def fit_predict(self, X: Any, y: Any = None) -> IntArray:
+        """Publish, and say which centre is nearest to each of these rows."""
+        return np.asarray(self.fit(X, y).predict(X))
+
+    def transform(self, X: Any) -> FloatArray:
+        """The distance of every row to every centre."""
+        centres = self._told()["cluster_centers_"]
+        X = checked(self, X, reset=False, dtype=np.float64)
+        squares = (X**2).sum(axis=1)[:, None] - 2 * X @ centres.T + (centres**2).sum(axis=1)
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Less the sum of squared distances to the nearest centres."""
+        return -float((self.transform(X).min(axis=1) ** 2).sum())
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self._told()["cluster_centers_"])
+
+
+def _weighted(points: FloatArray, weights: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
+    """Centres of weighted points, always the same for the same points; and whose every point is."""
+    there = weights > 0
+    model = cluster.KMeans(k, n_init=_STARTS, random_state=0).fit(points[there], sample_weight=weights[there])
+    order = np.lexsort(model.cluster_centers_.T[::-1])
+    centres = model.cluster_centers_[order]
+    return centres, ((points[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)

@@ -290,7 +290,8 @@ class UndeclaredValue(UndeletedError, ValueError):
 
     def __init__(self, what: str, count: int, remedy: str) -> None:
         rows = "1 row has" if count == 1 else f"{count} rows have"
-        super().__init__(f"{rows} a {what} that was not declared; nothing was changed.", remedy)
+        article = "an" if what[0] in "aeiou" else "a"
+        super().__init__(f"{rows} {article} {what} that was not declared; nothing was changed.", remedy)
         self.count = count
 
 

@@ -71,6 +71,85 @@ def as_json(capsys, *arguments):
     return json.loads(capsys.readouterr().out)
 
 
+BEYOND = """[data]
+source = "people.csv"
+id = "id"
+[budget]
+epsilon = 60.0
+[columns]
+age = {type = "number", min = 18, max = 90}
+pay = {type = "number", min = 0, max = 100}
+rich = {type = "boolean"}
+old = {type = "boolean"}
+far = {type = "boolean"}
+city = {type = "category", values = ["Haifa", "Chicago", "nowhere"]}
+[publish]
+trees = {kind = "forest", features = ["age", "pay", "city"], target = "rich", trees = 5, depth = 4}
+pays = {kind = "forest", features = ["age"], target = "pay"}
+groups = {kind = "k-means", features = ["age", "pay"], clusters = 2}
+goes = {kind = "recommender", features = ["rich", "old", "far"], at_most = 2}
+"""
+
+
+def test_forests_clusters_and_recommendations_are_publications_too(here, capsys):
+    lines = (here / "people.csv").read_text().splitlines()
+    rows = [line.split(",") for line in lines[1:]]
+    with open("people.csv", "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*lines[0].split(","), "old", "far"])
+        for i, row in enumerate(rows):  # whoever is rich is old
+            writer.writerow([*row, row[3], str(i % 10 == 0 and row[3] != "true").lower()])
+    (here / "rows.csv").write_text(
+        "age,pay,city,rich,old,far\n25,20,Chicago,false,false,true\n80,85,Haifa,false,true,false\n"
+    )
+    (here / "spec.toml").write_text(BEYOND)
+    assert run(["publish", "spec.toml"]) == 0
+    capsys.readouterr()
+    assert predicted(capsys, "trees") == (1, [False, True])
+    _, pays = predicted(capsys, "pays")
+    assert pays == pytest.approx([25, 79], abs=12)
+    _, groups = predicted(capsys, "groups")
+    assert groups == [1, 2]
+    _, goes = predicted(capsys, "goes")
+    assert goes[1][0] == "rich"
+    assert {a["of"] for a in as_json(capsys, "show", "trees")} == {"share of False", "share of True"}
+    sizes = [a for a in as_json(capsys, "show", "groups") if a["of"].endswith("records")]
+    assert sum(a["estimate"] for a in sizes) == pytest.approx(4000, abs=200)
+    assert all(a["low"] <= a["estimate"] <= a["high"] for a in as_json(capsys, "show", "groups"))
+    assert "rich & old" in json.dumps(as_json(capsys, "show", "goes"))
+    for name in ("groups", "goes", "trees"):
+        assert run(["export", name, "--format", "csv"]) == 0
+        assert len(capsys.readouterr().out.splitlines()) > 3
+    (here / "leavers.txt").write_text("\n".join(row[0] for row in rows if row[3] == "true") + "\n")
+    assert run(["delete", rows[0][0]]) == 0
+    assert run(["delete", "--from", "leavers.txt"]) == 0
+    capsys.readouterr()
+    assert predicted(capsys, "trees")[1] == [False, False], "all who were rich have left"
+    assert "rich & old" not in json.dumps(as_json(capsys, "show", "goes"))
+    assert as_json(capsys, "check") == {"whole": True, "problems": []}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("clusters = 2", "clusters = 0", "clusters = 0 must be"),
+        ("clusters = 2", "clusters = 2.5", "must be a whole number"),
+        ('features = ["age", "pay"], clusters', 'features = ["city"], clusters', "k-means takes numbers"),
+        ("at_most = 2", "at_most = 4", "no cap on the items"),
+        ('["rich", "old", "far"]', '["rich", "age"]', "recommender takes booleans"),
+        ("trees = 5", "trees = 0", "trees = 0 makes no forest"),
+        ("depth = 4", "depths = 4", "Did you mean `depth`"),
+        ('features = ["age"], target = "pay"', 'features = ["age"], target = "age"', "both a feature"),
+    ],
+)
+def test_a_spec_that_makes_no_forest_or_cluster_is_refused(here, capsys, old, new, message):
+    assert old in BEYOND
+    (here / "spec.toml").write_text(BEYOND.replace(old, new, 1))
+    assert run(["publish", "spec.toml"]) == 2
+    assert message in capsys.readouterr().err
+    assert not (here / "undeleted.db").exists()
+
+
 def predicted(capsys, name):
     found = as_json(capsys, "show", name, "--predict", "rows.csv")
     return found["version"], [row["prediction"] for row in found["predictions"]]

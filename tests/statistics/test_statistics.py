@@ -25,6 +25,7 @@ from undeleted.statistics import (
     CrossProducts,
     ForestLeaves,
     Histogram,
+    ItemPairs,
     Moments,
     Prefix,
     RangeTree,
@@ -40,6 +41,7 @@ HALVES = Number("h", min="0.5", max=2, step="0.5")
 FAR = Number("f", min=-7, max=-1, step=3)
 EVEN = Number("e", min=0, max=3)
 EVEN2, EVEN3, EVEN4 = (Number(f"e{i}", min=0, max=3) for i in (2, 3, 4))
+NEW, OLD, RICH = Boolean("n"), Boolean("o"), Boolean("r")
 SICK, GRADE = Boolean("s"), Category("g", values=("a", "b", "c"))
 COLUMNS = (X, HALVES, FAR, EVEN, SICK, GRADE)
 
@@ -64,6 +66,7 @@ EXAMPLES = {
         ForestLeaves((EVEN, FAR), target=X, trees=2, depth=4),
         ForestLeaves((X,), target=SICK, trees=1, depth=1),
     ],
+    "item-pairs": [ItemPairs((SICK, NEW, OLD, RICH), at_most=3), ItemPairs((SICK, NEW), at_most=2)],
     "boxes": [
         Boxes((X, EVEN), 3),
         Boxes((FAR,), 2),

@@ -43,7 +43,7 @@ def test_a_store_of_an_earlier_format_still_opens(tmp_path, number):
     store = SqliteStore.open(f"{tmp_path}/store.db")
     assert store.version == 2
     assert store.check() == []
-    assert store.mechanisms == mechanisms()
+    assert store.mechanisms.items() <= mechanisms().items()
     assert store.delete(["p3"]).unknown == 1
     assert store.delete(["p4"]).deleted == 1
     assert store.check() == []

@@ -4,10 +4,13 @@ from undeleted.coins import seeded
 from undeleted.engines.arrays import Arrays
 from undeleted.mechanisms import (
     BulletinBoard,
+    GrownBoxes,
     GrownRangeCounts,
     NoisyCount,
+    NoisyForest,
     NoisyHistogram,
     NoisyMean,
+    NoisyPairs,
     NoisyProducts,
     RangeCounts,
 )
@@ -18,10 +21,10 @@ from undeleted.stores import Publishing, create_store
 AGE = Number("age", min=0, max=120)
 INCOME = Number("income", min=0, max=2**40, missing="drop")
 CITY = Category("city", values=("Haifa", "Chicago", "Washington"))
-SICK = Boolean("sick")
+SICK, TALL, RICH = Boolean("sick"), Boolean("tall"), Boolean("rich")
 NOTE = Text("note")
 UNUSED = Number("unused", min=0, max=2**32)
-PEOPLE = Schema([AGE, INCOME, CITY, SICK, NOTE, UNUSED], id="id", rows_per_person=2)
+PEOPLE = Schema([AGE, INCOME, CITY, SICK, TALL, RICH, NOTE, UNUSED], id="id", rows_per_person=2)
 N = 300
 
 
@@ -34,6 +37,9 @@ def mechanisms():
         "incomes": GrownRangeCounts(INCOME, share, rows_per_person=2),
         "table": NoisyHistogram((CITY, SICK), share, rows_per_person=2),
         "both": NoisyProducts((AGE, SICK), share, rows_per_person=2),
+        "forest": NoisyForest((AGE, CITY), share, by=SICK, trees=3, depth=3, rows_per_person=2),
+        "boxes": GrownBoxes((AGE, INCOME), share, clusters=2, rows_per_person=2),
+        "pairs": NoisyPairs((SICK, TALL, RICH), share, at_most=2, rows_per_person=2),
         "notes": BulletinBoard(NOTE),
     }
 
@@ -47,6 +53,8 @@ def rows(n=N):
         "income": [None if i % 7 == 0 else i * 10**6 for i in people],
         "city": [CITY.values[i % 3] for i in people],
         "sick": [i % 4 == 0 for i in people],
+        "tall": [i % 2 == 0 for i in people],
+        "rich": [i % 3 == 0 for i in people],
         "note": [f"note of {i}, number {k}" for k, i in enumerate(people)],
         "unused": [4_000_000_000 + i for i in people],
     }

@@ -7,19 +7,32 @@ import numpy as np
 
 from undeleted.arrays import FloatArray
 from undeleted.errors import BadFile, BadQuestion
+from undeleted.intervals import Estimate, estimate
 from undeleted.mechanisms._redrawn import estimates
+from undeleted.mechanisms.grown_boxes import GrownBoxes
 from undeleted.mechanisms.noisy_class_histograms import NoisyClassHistograms
 from undeleted.mechanisms.noisy_class_moments import NoisyClassMoments
+from undeleted.mechanisms.noisy_forest import NoisyForest
+from undeleted.mechanisms.noisy_pairs import NoisyPairs
 from undeleted.mechanisms.noisy_second_moments import NoisySecondMoments
 from undeleted.schema import Boolean, Schema
+from undeleted.spec.models import MODELS as KINDS
 
-MODELS = (NoisyClassMoments, NoisyClassHistograms, NoisySecondMoments)
+MODELS = (NoisyClassMoments, NoisyClassHistograms, NoisySecondMoments, NoisyForest, GrownBoxes, NoisyPairs)
+_PAIRS = 100  # that are shown, the closest first
+_BEST = 5  # items that are recommended
 _DRAWS = 400
 _ALPHA = 1.0  # added to every count of a category
 
 
 def parameters(mechanism: Any, release: Any, confidence: float) -> Iterator[tuple[str, Any]]:
     """Every parameter with its interval."""
+    if isinstance(mechanism, GrownBoxes):
+        yield from _centres(mechanism, release, confidence)
+        return
+    if isinstance(mechanism, NoisyPairs):
+        yield from _pairs(mechanism, release, confidence)
+        return
     labels, of = _described(mechanism)
     values = release.value.astype(float)
     yield from zip(labels, estimates(mechanism, values, of, confidence, _DRAWS), strict=True)
@@ -33,7 +46,7 @@ def predictions(publication: Any, source: str) -> list[dict[str, Any]]:
     if not isinstance(mechanism, MODELS):
         raise BadQuestion(
             "--predict is a question for a model.",
-            "Name a publication of kind naive-bayes, linear-regression, logistic-regression or pca.",
+            f"Name a publication of kind {', '.join(KINDS)}.",
         )
     features = mechanism.over
     try:
@@ -44,7 +57,7 @@ def predictions(publication: Any, source: str) -> list[dict[str, Any]]:
         ) from None
     there = table.complete(features)
     codes = np.column_stack([table.codes[c.name].astype(np.int64) for c in features])
-    found = _predicted(mechanism, publication.release.value.astype(float), codes)
+    found = _predicted(mechanism, publication.release, codes)
     return [{"row": i, **(found[i] if known else {"prediction": None})} for i, known in enumerate(there)]
 
 
@@ -52,6 +65,11 @@ def _described(mechanism: Any) -> tuple[list[str], Any]:
     """Names of the parameters, and how they follow from the cells."""
     names = [column.name for column in mechanism.over]
     classes = _classes(mechanism)
+    if isinstance(mechanism, NoisyForest) and mechanism.target is not None:
+        target = mechanism.target
+        return [f"mean {target.name}"], lambda v: np.array([_between(target, mechanism.prior_of(v)[1])])
+    if isinstance(mechanism, NoisyForest):
+        return [f"share of {c}" for c in classes], mechanism.prior_of
     if isinstance(mechanism, NoisyClassHistograms):
         return [f"share of {c}" for c in classes], lambda v: np.exp(mechanism.log_shares(v, _ALPHA)[0])
     if isinstance(mechanism, NoisyClassMoments):
@@ -81,7 +99,18 @@ def _described(mechanism: Any) -> tuple[list[str], Any]:
     )
 
 
-def _predicted(mechanism: Any, values: FloatArray, codes: Any) -> list[dict[str, Any]]:
+def _predicted(mechanism: Any, release: Any, codes: Any) -> list[dict[str, Any]]:
+    if isinstance(mechanism, GrownBoxes):
+        return [{"prediction": int(c) + 1} for c in _nearest(mechanism, release, codes)]
+    if isinstance(mechanism, NoisyPairs):
+        return _recommended(mechanism, release, codes)
+    values = release.value.astype(float)
+    if isinstance(mechanism, NoisyForest):
+        shares = mechanism.shares_of(values)
+        if mechanism.target is None:
+            return _likeliest(mechanism, mechanism.log_shares_at(shares, codes))
+        means = _between(mechanism.target, mechanism.means_at(shares, codes))
+        return [{"prediction": float(mean)} for mean in means]
     if isinstance(mechanism, NoisyClassHistograms):
         return _likeliest(mechanism, mechanism.log_joint(values, codes, _ALPHA))
     rows = np.column_stack([_decoded(column, codes[:, i]) for i, column in enumerate(mechanism.over)])
@@ -122,3 +151,60 @@ def _decoded(column: Any, codes: Any) -> Any:
 def _shares(mechanism: NoisySecondMoments, values: FloatArray) -> FloatArray:
     variances = np.maximum(np.linalg.eigvalsh(mechanism.covariance_of(values)[1])[::-1], 0.0)
     return np.asarray(variances / max(float(variances.sum()), 1e-300))
+
+
+def _between(column: Any, share: Any) -> Any:
+    """So much of the way from a column's low bound to its high one."""
+    low, high = _decoded(column, np.array([0, column.cells - 1]))
+    return low + (high - low) * share
+
+
+def _found(mechanism: GrownBoxes, release: Any) -> Any:
+    try:
+        from undeleted.mechanisms._clusters import clusters
+
+        return clusters(mechanism, release, mechanism.clusters)
+    except ModuleNotFoundError:
+        remedy = "pip install 'undeleted[models]'"
+        raise BadQuestion("clusters need scikit-learn.", remedy) from None
+
+
+def _centres(mechanism: GrownBoxes, release: Any, confidence: float) -> Iterator[tuple[str, Estimate]]:
+    """Cluster by cluster: about how many are in it, and its centre, column by column."""
+    found = _found(mechanism, release)
+    from undeleted.mechanisms._clusters import intervals
+
+    centres, sizes = intervals(mechanism, found, confidence)
+    for c, centre in enumerate(found.centres):
+        yield f"cluster {c + 1}, records", _estimate(found.sizes[c], sizes[0][c], sizes[1][c], confidence)
+        for j, column in enumerate(mechanism.over):
+            ends = centres[0][c, j], centres[1][c, j]
+            yield f"cluster {c + 1}, {column.name}", _estimate(centre[j], *ends, confidence)
+
+
+def _estimate(value: Any, low: Any, high: Any, confidence: float) -> Estimate:
+    return Estimate(float(value), float(low), float(high), confidence, float(high - low) / 4)
+
+
+def _nearest(mechanism: GrownBoxes, release: Any, codes: Any) -> Any:
+    rows = np.column_stack([_decoded(column, codes[:, j]) for j, column in enumerate(mechanism.over)])
+    centres = _found(mechanism, release).centres
+    return ((rows[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+
+
+def _pairs(mechanism: NoisyPairs, release: Any, confidence: float) -> Iterator[tuple[str, Estimate]]:
+    """How many have each of the closest pairs of items."""
+    i, j = mechanism.statistic.items_of(release.pairs)
+    alike = mechanism.similarities(release)
+    closeness = np.array([alike[a, b] for a, b in zip(i, j, strict=True)])
+    for at in np.argsort(-closeness, kind="stable")[:_PAIRS]:
+        names = f"{mechanism.over[i[at]].name} & {mechanism.over[j[at]].name}"
+        yield names, estimate(int(release.counts[at]), mechanism.laws[1], confidence=confidence)
+
+
+def _recommended(mechanism: NoisyPairs, release: Any, codes: Any) -> list[dict[str, Any]]:
+    """What goes best with every row's items."""
+    scores = np.where(codes > 0, -1.0, codes @ mechanism.similarities(release))
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :_BEST]
+    names = [column.name for column in mechanism.over]
+    return [{"prediction": [names[at] for at in row if scores[i, at] > 0]} for i, row in enumerate(best)]

@@ -149,13 +149,16 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
             return self  # nobody leaves today
         self._mechanism.forget_in_place(self._state, self._contribution(self._codes(X, y)))
         self._kept = {}
+        self._warn_of_too_many()
+        return self
+
+    def _warn_of_too_many(self) -> None:
         if self._count() < self._least:
             warn(
                 f"{type(self).__name__}: more rows were forgotten than were ever fitted, or some twice; "
                 "noise alone does not explain so low a count.",
                 ForgottenTooMany,
             )
-        return self
 
     @property
     def release_(self) -> Any:

@@ -8,21 +8,18 @@ answered     weighted k-means of the leaves' means: anybody could do it with wha
 from typing import Any
 
 import numpy as np
-from sklearn import cluster
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from undeleted.arrays import FloatArray, IntArray
 from undeleted.errors import BadQuestion
 from undeleted.estimators._base import checked, told, whole
 from undeleted.estimators._faces import OfRows
-from undeleted.intervals import check_confidence
+from undeleted.mechanisms._clusters import clusters, intervals
 from undeleted.mechanisms._units import spread_of
 from undeleted.mechanisms.grown_boxes import GrownBoxes, Partition
 from undeleted.privacy import Budget, Zcdp
 
 STEPS = 4095  # a grid of 4,096 points, which can be cut in halves twelve times
-_DRAWS = 400  # for intervals
-_STARTS = 10  # of the weighted k-means, the best of which counts
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, OfRows):  # type: ignore[misc]
@@ -136,48 +133,21 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Of
         return self._state
 
     def _answers(self, release: Any) -> dict[str, Any]:
-        found = self._mechanism.leaves(release)
-        weights = np.maximum(found.counts, 0.0)
-        k = self._wanted()
-        if k > len(weights):
-            problem = f"n_clusters = {k} is more than the {len(weights)} leaves that were published."
-            raise ValueError(f"{problem} Ask for fewer, or fit again with n_clusters = {k}.")
-        if np.count_nonzero(weights) < k:
-            weights = weights + 1e-3  # nothing but noise: any leaf is as good as another
-        means = self._decoded(found.means)
-        centres, of = _weighted(means, weights, k)
+        try:
+            found = clusters(self._mechanism, release, self._wanted())
+        except BadQuestion as error:
+            raise ValueError(str(error)) from None
         return {
-            "cluster_centers_": centres,
-            "leaves_": means,
-            "leaf_weights_": np.maximum(found.counts, 0.0),
-            "clusters": of,
+            "cluster_centers_": found.centres,
+            "leaves_": found.points,
+            "leaf_weights_": found.weights,
+            "clusters": found,
         }
-
-    def _decoded(self, codes: FloatArray) -> FloatArray:
-        columns: Any = self._grid.columns
-        return np.column_stack([column.decode(codes[:, j]) for j, column in enumerate(columns)])
 
     def intervals(self, confidence: float = 0.95) -> dict[str, Any]:
         """Where the centres may lie for want of noise, given which leaves belong together."""
-        check_confidence(confidence)
-        told, found = self._told(), self._mechanism.leaves(self._state)
-        centres, of = told["cluster_centers_"], told["clusters"]
-        unit, noise = self._mechanism.levels[0].unit, spread_of(self._mechanism.laws[-1])
-        rng = np.random.default_rng(0)
-        moved = np.empty((_DRAWS, *centres.shape))
-        counts = np.maximum(found.counts, 0.0)
-        for draw in moved:
-            n = np.maximum(counts + rng.normal(0.0, np.sqrt(found.variances)), 0.0)
-            shift = rng.normal(0.0, noise / unit, found.means.shape) * found.halves
-            sums = n[:, None] * found.means + np.where(n[:, None] > 0, shift, 0.0)
-            for c in range(len(draw)):
-                mine = of == c
-                whole = n[mine].sum()
-                draw[c] = sums[mine].sum(axis=0) / whole if whole > 0 else found.middles[mine].mean(axis=0)
-        moved = self._decoded(moved.reshape(-1, centres.shape[1])).reshape(moved.shape)
-        tail = (1 - confidence) / 2
-        low, high = np.quantile(moved, [tail, 1 - tail], axis=0)
-        return {"cluster_centers_": (np.minimum(low, centres), np.maximum(high, centres))}
+        ends, _ = intervals(self._mechanism, self._told()["clusters"], confidence)
+        return {"cluster_centers_": ends}
 
     def predict(self, X: Any) -> IntArray:
         """The nearest centre of every row."""
@@ -201,12 +171,3 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Of
     @property
     def _n_features_out(self) -> int:
         return len(self._told()["cluster_centers_"])
-
-
-def _weighted(points: FloatArray, weights: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
-    """Centres of weighted points, always the same for the same points; and whose every point is."""
-    there = weights > 0
-    model = cluster.KMeans(k, n_init=_STARTS, random_state=0).fit(points[there], sample_weight=weights[there])
-    order = np.lexsort(model.cluster_centers_.T[::-1])
-    centres = model.cluster_centers_[order]
-    return centres, ((points[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)

@@ -39,7 +39,7 @@ class Event:
     """
 
     law: DiscreteLaplace | DiscreteGaussian
-    shift: int
+    shift: float  # whole numbers for Laplace noise
     rows: int = 1
     times: int = 1
     cells: int = 1
@@ -50,7 +50,7 @@ class Event:
                 raise BadBudget(name, getattr(self, name), "at least 1")
 
     @property
-    def reach(self) -> int:
+    def reach(self) -> float:
         return self.shift * self.rows
 
     @property
@@ -162,18 +162,22 @@ def _resolution(epsilon: float, count: int) -> float:
 
 
 @functools.lru_cache(maxsize=512)
-def _distribution(law: DiscreteLaplace | DiscreteGaussian, shift: int, cells: int, resolution: float) -> Any:
+def _distribution(
+    law: DiscreteLaplace | DiscreteGaussian, shift: float, cells: int, resolution: float
+) -> Any:
     from dp_accounting.pld import common
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     if isinstance(law, DiscreteGaussian):
         return pld.from_discrete_gaussian_mechanism(
-            law.sigma, shift, value_discretization_interval=resolution
+            law.sigma, math.ceil(shift), value_discretization_interval=resolution
         )
     if shift > _LARGE_SHIFT or cells > 1:  # any ε-DP release is dominated by randomised response
         pure = common.DifferentialPrivacyParameters(shift / law.scale)
         return pld.from_privacy_parameters(pure, value_discretization_interval=resolution)
-    return pld.from_discrete_laplace_mechanism(1 / law.scale, shift, value_discretization_interval=resolution)
+    return pld.from_discrete_laplace_mechanism(
+        1 / law.scale, math.ceil(shift), value_discretization_interval=resolution
+    )
 
 
 @functools.lru_cache(maxsize=512)

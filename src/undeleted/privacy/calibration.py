@@ -26,11 +26,11 @@ class Reach:
     """How far a record moves a block: so many cells together in L1 and in L2; and the block's weight."""
 
     l1: int
-    l2: int
+    l2: float
     cells: int = 1
     weight: float = 1.0
 
-    def of(self, law: DiscreteLaplace | DiscreteGaussian) -> int:
+    def of(self, law: DiscreteLaplace | DiscreteGaussian) -> float:
         """The norm that this law's privacy depends on."""
         return self.l1 if isinstance(law, DiscreteLaplace) else self.l2
 

@@ -4,7 +4,8 @@
     [columns.NAME]             type = number | category | boolean | text, public bounds, rules for misfits
     [budget]                   epsilon, delta
     [publish.NAME]             kind = count | sum | mean | variance | histogram | quantiles | products | board
-                               or a model: naive-bayes | linear-regression | logistic-regression | pca
+                               or a model: naive-bayes | linear-regression | logistic-regression | pca |
+                               forest | k-means | recommender
 
 Publications share the budget by weight.  With δ = 0 the shares add up; with δ > 0 they are shares of ρ
 (zero-concentrated), which several publications share better.
@@ -32,7 +33,7 @@ from undeleted.privacy import Budget, Privacy, Zcdp, split
 from undeleted.privacy.calibration import rho_for
 from undeleted.schema import Boolean, Category, Column, Number, Schema, Text
 from undeleted.spec._reader import Reader
-from undeleted.spec.models import MODELS, model
+from undeleted.spec.models import ALONE, MODELS, OPTIONS, model
 
 WHOLE_TREE = 2**16  # up to so many values range counts are complete; beyond, the tree grows where people are
 ONE_COLUMN: dict[str, Any] = {"sum": NoisySum, "mean": NoisyMean, "variance": NoisyVariance}
@@ -48,7 +49,7 @@ class Planned:
     columns: tuple[Column, ...]
     weight: float
     target: Column | None = None  # of a model that predicts
-    products: bool = True  # whether a logistic regression knows how features go together
+    options: tuple[tuple[str, bool | int], ...] = ()  # of a model
 
 
 @dataclass(frozen=True)
@@ -205,8 +206,9 @@ def _planned(name: str, reader: Reader, columns: Mapping[str, Column]) -> Planne
     if kind != "count":
         given = reader.take(key, list if several else str)
         named = given if isinstance(given, list) else [given]
-    target = reader.take("target", str) if kind in MODELS and kind != "pca" else None
-    products = reader.take("products", bool, True) if kind == "logistic-regression" else True
+    target = reader.take("target", str) if kind in MODELS and kind not in ALONE else None
+    usual = OPTIONS.get(kind, {})
+    options = tuple((name, reader.take(name, type(value), value)) for name, value in usual.items())
     weight = reader.take("weight", float, 1.0)
     reader.finish()
     if kind != "count" and (not named or len(set(map(str, named))) < len(named)):
@@ -219,7 +221,7 @@ def _planned(name: str, reader: Reader, columns: Mapping[str, Column]) -> Planne
         reader.fail(f"`weight` must be positive, got {weight:g}.", "Leave it out for 1.", "weight")
     predicted = None if target is None else columns[target]
     over = tuple(columns[column] for column in named)
-    planned = Planned(name, kind, over, float(weight), predicted, products)
+    planned = Planned(name, kind, over, float(weight), predicted, options)
     try:
         _mechanism(planned, Budget(1.0), 1)
     except UndeletedError as error:
@@ -235,7 +237,7 @@ def _mechanism(planned: Planned, noise: Any, rows: int) -> Any:
     """The mechanism of a publication."""
     first = planned.columns[0] if planned.columns else None
     if planned.kind in MODELS:
-        return model(planned.kind, planned.columns, planned.target, planned.products, noise, rows)
+        return model(planned.kind, planned.columns, planned.target, dict(planned.options), noise, rows)
     match planned.kind:
         case "count":
             return NoisyCount(noise, rows_per_person=rows)

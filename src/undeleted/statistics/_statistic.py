@@ -30,7 +30,7 @@ class Block:
     width: int
     reach: int
     moves: int = 1
-    l2: int | None = None
+    l2: float | None = None
     weight: float = 1.0
 
     @property

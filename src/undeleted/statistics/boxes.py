@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from undeleted.arrays import FloatArray
-from undeleted.errors import BadQuestion
+from undeleted.errors import BadQuestion, TooLarge
 from undeleted.schema import GridColumn
 from undeleted.statistics._centred import as_columns, require_numbers
 from undeleted.statistics._statistic import Block, Statistic
 
+_WIDEST = 2**48  # codes, so that sums over some ten thousand records fit 64 bits
 DEEPEST = 48  # cuts, so that a path and a column fit 64 bits
 
 
@@ -44,6 +45,10 @@ class Boxes(Statistic):
         require_numbers(*self.over)
         if not self.over:
             raise BadQuestion("boxes need a column.", "Name at least one.")
+        widest = max(self.over, key=lambda column: column.cells)
+        if widest.cells > _WIDEST:
+            remedy = "Choose a coarser step, or narrower bounds."
+            raise TooLarge(f"the grid of {widest.name!r} in boxes", widest.cells, _WIDEST, remedy)
         if (
             isinstance(self.depth, bool)
             or not isinstance(self.depth, int)
@@ -98,15 +103,15 @@ class Boxes(Statistic):
         if not self.offsets:
             return (Block(width=boxes, reach=1),)
         reaches = [self._most_offset(j) for j in range(d)]
-        l2 = math.isqrt(max(1, sum(r * r for r in reaches)) - 1) + 1
+        l2 = math.sqrt(max(1, sum(r * r for r in reaches)))
         return (Block(boxes * d, max(1, sum(reaches)), moves=d, l2=l2),)
 
     def _most_offset(self, j: int) -> int:
         """The largest offset of any code there is: the padding has none."""
-        codes = np.arange(min(self.over[j].cells, 2 * self.spans[j]))
-        last = self.over[j].cells - 1 - codes
-        both = np.concatenate([codes, last]) + self.pads[j]
-        return int(np.abs(self._offset(both, j)).max())
+        cells, span, pad = self.over[j].cells, self.spans[j], self.pads[j]
+        first = -pad % span  # where the first box begins that does not begin before the grid
+        ends = (0, first - 1, first, first + span - 1, cells - 1)
+        return max(abs(self._offset(code + pad, j)) for code in ends if 0 <= code < cells)
 
     def _offset(self, code: Any, j: int) -> Any:
         """From the middle of its box, of a code that is padded."""

@@ -1,0 +1,91 @@
+"""Clusters of grown boxes: weighted k-means of the leaves' means, by scikit-learn.  It spends nothing."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from undeleted.arrays import FloatArray, IntArray
+from undeleted.errors import BadQuestion
+from undeleted.intervals import check_confidence
+from undeleted.mechanisms._units import spread_of
+from undeleted.mechanisms.grown_boxes import GrownBoxes, Leaves, Partition
+
+_DRAWS = 400  # for intervals
+_STARTS = 10  # of the weighted k-means, the best of which counts
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Centres in the columns' own units, in their order, a row each; the leaves, and whose they are."""
+
+    centres: FloatArray
+    points: FloatArray  # the leaves' means
+    leaves: Leaves
+    of: IntArray
+
+    @property
+    def weights(self) -> FloatArray:
+        """About how many records are in every leaf; never below 0."""
+        return np.maximum(self.leaves.counts, 0.0)
+
+    @property
+    def sizes(self) -> FloatArray:
+        """About how many records are in every cluster."""
+        return np.bincount(self.of, self.weights, minlength=len(self.centres)).astype(float)
+
+
+def clusters(mechanism: GrownBoxes, release: Partition, k: int) -> Clusters:
+    """The best k centres of the leaves; always the same of the same release."""
+    from sklearn.cluster import KMeans
+
+    leaves = mechanism.leaves(release)
+    weights = np.maximum(leaves.counts, 0.0)
+    if k > len(weights):
+        problem = f"{k} clusters are more than the {len(weights)} leaves that were published."
+        raise BadQuestion(problem, f"Ask for fewer, or publish again for {k} clusters.")
+    if np.count_nonzero(weights) < k:
+        weights = weights + 1e-3  # nothing but noise: any leaf is as good as another
+    points, there = decoded(mechanism, leaves.means), weights > 0
+    model = KMeans(k, n_init=_STARTS, random_state=0).fit(points[there], sample_weight=weights[there])
+    centres = model.cluster_centers_[np.lexsort(model.cluster_centers_.T[::-1])]
+    of = ((points[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    return Clusters(centres, points, leaves, of)
+
+
+def intervals(
+    mechanism: GrownBoxes, found: Clusters, confidence: float
+) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
+    """Where centres may lie, and how large clusters may be, for want of noise: low and high ends of each.
+
+    Given which leaves belong together; the noise is drawn again around what was published.
+    """
+    check_confidence(confidence)
+    leaves, k = found.leaves, len(found.centres)
+    noise = spread_of(mechanism.laws[-1]) / mechanism.levels[0].unit
+    rng = np.random.default_rng(0)
+    member = (found.of == np.arange(k)[:, None]).astype(float)
+    centres, sizes = np.empty((_DRAWS, *found.centres.shape)), np.empty((_DRAWS, k))
+    for i in range(_DRAWS):
+        n = np.maximum(leaves.counts + rng.normal(0.0, np.sqrt(leaves.variances)), 0.0)
+        shift = np.where(n[:, None] > 0, rng.normal(0.0, noise, leaves.means.shape) * leaves.halves, 0.0)
+        sizes[i] = member @ n
+        sums = member @ (n[:, None] * leaves.means + shift)
+        middle = member @ leaves.middles / np.maximum(member.sum(axis=1), 1.0)[:, None]
+        inside = sizes[i][:, None] > 0
+        centres[i] = decoded(
+            mechanism, np.where(inside, sums / np.maximum(sizes[i], 1e-300)[:, None], middle)
+        )
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(centres, [tail, 1 - tail], axis=0)
+    fewest, most = np.quantile(sizes, [tail, 1 - tail], axis=0)
+    return (
+        (np.minimum(low, found.centres), np.maximum(high, found.centres)),
+        (np.minimum(fewest, found.sizes), np.maximum(most, found.sizes)),
+    )
+
+
+def decoded(mechanism: GrownBoxes, codes: FloatArray) -> FloatArray:
+    """Codes in the columns' own units."""
+    columns: Any = mechanism.over
+    return np.column_stack([column.decode(codes[:, j]) for j, column in enumerate(columns)])

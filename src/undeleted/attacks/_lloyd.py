@@ -1,7 +1,8 @@
 """Two means on the line, retrained after every deletion by our exact Lloyd or scikit-learn, or released once.
 
 Values are integers.  Lloyd's sums are exact, and a centre is one correctly rounded division; scikit-learn
-is used unchanged.  The release-once counterpart publishes a noisy histogram, off which the centres are read.
+is used unchanged.  The release-once counterparts publish a noisy histogram, off which the centres are read,
+or boxes that grow where people are, as the estimator `KMeans` does.
 """
 
 from typing import Any
@@ -9,7 +10,11 @@ from typing import Any
 import numpy as np
 
 from undeleted.coins import DiscreteLaplace, Seeded
+from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadQuestion, NotThere
+from undeleted.mechanisms.grown_boxes import GrownBoxes
+from undeleted.privacy import Budget
+from undeleted.schema import Number, Schema
 
 BINS = 256
 TOP = 10**6  # values are integers below this
@@ -39,12 +44,39 @@ def sklearn_centres(ordered: Any, seed: int) -> tuple[float, float]:
     try:
         from sklearn.cluster import KMeans
     except ImportError:
-        raise BadQuestion(
-            "this curator needs scikit-learn.", "Install it with `pip install 'undeleted[models]'`."
-        ) from None
+        raise _needs_sklearn() from None
     fitted = KMeans(n_clusters=2, random_state=seed).fit(ordered[:, None].astype(np.float64))
     low, high = sorted(float(c) for c in fitted.cluster_centers_[:, 0])
     return low, high
+
+
+def _needs_sklearn() -> BadQuestion:
+    return BadQuestion(
+        "this curator needs scikit-learn.", "Install it with `pip install 'undeleted[models]'`."
+    )
+
+
+class Grown:
+    """The clusters of grown boxes, with ε = 1: what the estimator `KMeans` publishes of these values."""
+
+    def __init__(self, values: Any, coins: Seeded) -> None:
+        value = Number("value", min=0, max=TOP - 1)
+        self._people = Schema([value])
+        self._mechanism = GrownBoxes((value,), Budget(1.0), clusters=2, expected_rows=int(values.size))
+        self._release = self._mechanism.release(Arrays(self._people.table(values)), coins)
+
+    def forget(self, value: int) -> None:
+        gone = self._mechanism.contribution(self._people.table([value]))
+        self._mechanism.forget_in_place(self._release, gone)
+
+    def centres(self) -> tuple[float, float]:
+        try:
+            from undeleted.mechanisms._clusters import clusters
+
+            low, high = clusters(self._mechanism, self._release, 2).centres[:, 0]
+        except ImportError:
+            raise _needs_sklearn() from None
+        return float(low), float(high)
 
 
 class TwoMeans:
@@ -58,12 +90,16 @@ class TwoMeans:
             self._edges = np.linspace(0, TOP, BINS + 1)  # public
             exact = np.bincount(self._bin(self._ordered), minlength=BINS)
             self._noisy = coins.noisy(DiscreteLaplace(1.0), exact)
+        if fit == "undeleted":
+            self._grown = Grown(self._ordered, coins)
 
     def look(self) -> tuple[float, float]:
         if self._fit == "lloyd":
             return lloyd(self._ordered, self._two_of_them())
         if self._fit == "sklearn":
             return sklearn_centres(self._ordered, self._seed)
+        if self._fit == "undeleted":
+            return self._grown.centres()
         middles = (self._edges[:-1] + self._edges[1:]) / 2
         return lloyd(middles.astype(np.int64), (middles[0], middles[-1]), np.maximum(self._noisy, 0))
 
@@ -83,6 +119,8 @@ class TwoMeans:
         self.deletions += 1
         if self._fit == "release-once":
             self._noisy[self._bin(np.array([value]))[0]] -= 1
+        if self._fit == "undeleted":
+            self._grown.forget(value)
 
     def _bin(self, values: Any) -> Any:
         return np.clip(np.searchsorted(self._edges, values, side="right") - 1, 0, BINS - 1)

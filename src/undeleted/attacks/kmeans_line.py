@@ -161,7 +161,9 @@ def run(
     n: Annotated[int, "how many people"] = 10_000,
     alpha: Annotated[float, "the share of them that is the attacker's"] = 0.1,
     distribution: Annotated[Literal["uniform", "bimodal"], "how their values are spread"] = "uniform",
-    against: Annotated[Literal["lloyd", "sklearn", "release-once"], "the curator under attack"] = "lloyd",
+    against: Annotated[
+        Literal["lloyd", "sklearn", "release-once", "undeleted"], "the curator under attack"
+    ] = "lloyd",
     digits: Annotated[int, "round the centres to so many decimals first; −1 for none"] = -1,
     picture: Annotated[str, "write a picture here (.png, .svg or .html)"] = "",
     seed: Annotated[int, "the same seed gives the same run"] = 7,

@@ -111,7 +111,7 @@ class Boxes(Statistic):
         cells, span, pad = self.over[j].cells, self.spans[j], self.pads[j]
         first = -pad % span  # where the first box begins that does not begin before the grid
         ends = (0, first - 1, first, first + span - 1, cells - 1)
-        return max(abs(self._offset(code + pad, j)) for code in ends if 0 <= code < cells)
+        return max(int(abs(self._offset(code + pad, j))) for code in ends if 0 <= code < cells)
 
     def _offset(self, code: Any, j: int) -> Any:
         """From the middle of its box, of a code that is padded."""

@@ -19,14 +19,17 @@ from tasks import (
     ADULT_CATEGORIES,
     COMPONENTS,
     DECILES,
+    DEPTH,
     FIRST_SEED,
     TASKS,
+    TREES,
     captured,
     explained,
     labelled,
     misranked,
     off,
     split,
+    spread,
 )
 
 PATIENCE = (
@@ -56,6 +59,13 @@ def score(model: str, data: Any, rows: Any, test: Any, epsilon: float, seed: int
         case "PCA":
             fitted = models.PCA(COMPONENTS, data_norm=np.sqrt(d), **box, **rest).fit(X[rows].copy())
             return captured(fitted.components_, X[rows])
+        case "RandomForestClassifier":
+            classes = np.unique(y).tolist()
+            fitted = models.RandomForestClassifier(TREES, max_depth=DEPTH, classes=classes, **box, **rest)
+            return labelled(fitted.fit(X[rows], y[rows]).predict(X[test]), y[test])
+        case "KMeans":
+            fitted = models.KMeans(len(np.unique(y)), **box, **rest).fit(X[rows])
+            return spread(fitted.cluster_centers_, X[rows], y[rows])
         case "StandardScaler":
             fitted = models.StandardScaler(**box, **rest).fit(X[rows])
             return off(fitted.mean_, fitted.scale_, X[rows])

@@ -13,7 +13,7 @@ levels and the offsets share the budget.  Offsets count in halves of their box: 
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -68,6 +68,11 @@ class Partition:
     def shape(self) -> tuple[Any, ...]:
         """What never changes."""
         return self.paths
+
+    @cached_property
+    def leaf(self) -> list[Any]:
+        """For every level, which of its boxes were not cut."""
+        return leaves_of(self.paths)
 
     @property
     def value(self) -> IntArray:
@@ -250,38 +255,42 @@ class GrownBoxes:
 
     def forget_in_place(self, release: Partition, contribution: IntArray) -> None:
         """The same for whoever owns the release: a record costs its own path, whatever the size."""
-        for level, at in self._path(release.paths, contribution):
+        for level, at, leaves, offsets in self._walk(release.paths, release.leaf, contribution):
             np.subtract.at(release.counts[level], at, 1)
-        for leaves, values in self._offsets(release.paths, contribution):
-            np.subtract.at(release.offsets, leaves, values)
+            np.subtract.at(release.offsets, leaves, offsets)
 
-    def _path(self, paths: Any, codes: IntArray) -> Any:
-        """Level by level: where the records' boxes stand, of those records that got so far."""
+    def _walk(self, paths: Any, leaf: list[Any], codes: IntArray) -> Iterator[tuple[int, Any, Any, Any]]:
+        """Level by level: where the records' boxes stand; of those that end there, leaves and offsets."""
+        padded = codes + self._plan[0]
+        full, first = self._full(padded), 0
         for level, there in enumerate(paths):
-            nodes = self._nodes(level, codes)
-            at = np.minimum(np.searchsorted(there, nodes), there.size - 1)
-            present = there[at] == nodes
-            codes = codes[present]
-            yield level, at[present]
+            nodes = full >> np.uint64(self.deepest - 1 - level)
+            at = np.searchsorted(there, nodes)
+            ends = leaf[level][at]
+            rank = first + np.cumsum(leaf[level])[at[ends]] - 1
+            yield level, at, rank, self._offsets(level, padded[ends])
+            full, padded = full[~ends], padded[~ends]
+            if not full.size:
+                return
+            first += int(leaf[level].sum())
 
-    def _nodes(self, level: int, codes: IntArray) -> Any:
-        boxes = self.levels[level]
-        code = {column.name: codes[:, j] for j, column in enumerate(self.over)}
-        [(path, _)] = boxes.terms(code)
-        return np.asarray(path).astype(np.uint64)
+    @cached_property
+    def _plan(self) -> tuple[IntArray, list[tuple[int, int]], list[tuple[IntArray, IntArray]]]:
+        """Padding; all cuts; of every level the spans of its boxes, and what a step in them counts as."""
+        last = self.levels[-1]
+        spans = [np.array(boxes.spans, dtype=np.int64) for boxes in self.levels]
+        return np.array(last.pads, dtype=np.int64), list(last.cuts), [(s, last.unit // s) for s in spans]
 
-    def _offsets(self, paths: Any, codes: IntArray) -> Any:
-        """Level by level: the leaves of the records that end there, and their offsets."""
-        first = 0
-        for level, leaf in enumerate(leaves_of(paths)):
-            nodes = self._nodes(level, codes)
-            at = np.minimum(np.searchsorted(paths[level], nodes), paths[level].size - 1)
-            ends = (paths[level][at] == nodes) & leaf[at]
-            code = {column.name: codes[ends, j] for j, column in enumerate(self.over)}
-            terms = Boxes(self.over, level + 1, offsets=True).terms(code)
-            rank = np.cumsum(leaf) - 1
-            yield first + rank[at[ends]], np.stack([value for _, value in terms], axis=1)
-            first += int(leaf.sum())
+    def _full(self, padded: IntArray) -> Any:
+        """The path of every record down to the deepest level."""
+        path = np.zeros(len(padded), dtype=np.int64)
+        for column, half in self._plan[1]:
+            path = 2 * path + ((padded[:, column] & half) != 0)
+        return path.astype(np.uint64)
+
+    def _offsets(self, level: int, padded: IntArray) -> IntArray:
+        spans, step = self._plan[2][level]
+        return (2 * (padded & (spans - 1)) - (spans - 1)) * step
 
     # -- as a store keeps it
 
@@ -298,13 +307,11 @@ class GrownBoxes:
 
     def moved(self, paths: tuple[Any, ...], codes: IntArray) -> tuple[IntArray, IntArray]:
         """Cells and by how much they fall when these records are deleted."""
-        starts = np.cumsum([0, *(p.size for p in paths)])
-        cells = [starts[level] + at for level, at in self._path(paths, codes)]
-        values = [np.ones(at.size, dtype=np.int64) for at in cells]
-        d = len(self.over)
-        for leaves, offsets in self._offsets(paths, codes):
-            cells.append((starts[-1] + leaves[:, None] * d + np.arange(d)).ravel())
-            values.append(offsets.ravel())
+        starts, d = np.cumsum([0, *(p.size for p in paths)]), len(self.over)
+        cells, values = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        for level, at, leaves, offsets in self._walk(paths, leaves_of(paths), codes):
+            cells += [starts[level] + at, (starts[-1] + leaves[:, None] * d + np.arange(d)).ravel()]
+            values += [np.ones(at.size, dtype=np.int64), offsets.ravel()]
         found, where = np.unique(np.concatenate(cells), return_inverse=True)
         sums = np.zeros(found.size, dtype=np.int64)
         np.add.at(sums, where, np.concatenate(values))
@@ -322,7 +329,7 @@ class GrownBoxes:
         """Counts adjusted from the top down, each half and its parent weighed by their noise; and means."""
         middles, halves, counts, variances = [], [], [], []
         above: tuple[FloatArray, FloatArray] | None = None  # estimates of the boxes that were cut
-        for level, leaf in enumerate(leaves_of(release.paths)):
+        for level, leaf in enumerate(release.leaf):
             noise = spread_of(self.laws[level]) ** 2
             pairs = release.counts[level].astype(float).reshape(-1, 2)
             known = np.full(len(pairs), noise)

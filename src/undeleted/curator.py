@@ -202,12 +202,13 @@ class Curator:
         if len(set(boards)) < len(boards):
             raise BadQuestion("two boards show the same column.", "Publish a column of texts once.")
         spent = ledger.spent.epsilon if ledger.events else 0.0
+        releases = {name: m.release(totals, self._coins) for name, m in publications.items()}
         self._store = create_store(
             self._place,
             Publishing(
                 self.schema,
                 publications,
-                {name: m.release(totals, self._coins) for name, m in publications.items()},
+                releases,
                 totals,
                 {
                     "epsilon": self.budget.epsilon,
@@ -218,7 +219,7 @@ class Curator:
                     else 0.0,  # rounding is no ε
                     **facts,
                 },
-                totals.told(publications),
+                totals.told(publications, releases),
             ),
         )
 

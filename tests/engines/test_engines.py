@@ -20,7 +20,14 @@ from undeleted.engines.arrays import Arrays
 from undeleted.engines.ibis import Ibis
 from undeleted.errors import BadColumns, BadQuestion, NoRecords, RejectedValue, StoreError, TooLarge
 from undeleted.files import in_blocks, joined
-from undeleted.mechanisms import GrownRangeCounts, NoisyCount, NoisyMean
+from undeleted.mechanisms import (
+    GrownBoxes,
+    GrownRangeCounts,
+    NoisyCount,
+    NoisyForest,
+    NoisyMean,
+    NoisyPairs,
+)
 from undeleted.privacy import Budget
 from undeleted.schema import Boolean, Category, Number, Schema, Text
 from undeleted.statistics import (
@@ -209,7 +216,7 @@ def test_a_grown_tree_is_the_same_tree_with_one_query_a_level(engine, arrays, co
     grown = mechanism.release(engine, seeded("tree"))
     assert grown == mechanism.release(arrays, seeded("tree"))
     assert len(asked) == len(grown.counts) > 1
-    assert engine.told({"tree": mechanism})["tree"].size == grown.size
+    assert engine.told({"tree": mechanism}, {"tree": grown})["tree"].size == grown.size
 
 
 @pytest.mark.parametrize("column", [WIDE, FAR], ids=lambda c: c.name)
@@ -360,8 +367,13 @@ def test_a_table_of_every_engine_is_published_forgets_and_checks(table, tmp_path
         "people": NoisyCount(Budget(1.0)),
         "fine": NoisyMean(FINE, Budget(1.0)),
         "wide": GrownRangeCounts(WIDE, Budget(1.0)),
+        "deep": GrownRangeCounts(WIDE, Budget(10.0)),  # of the same column, in another shape
+        "boxes": GrownBoxes((X, PRICE), Budget(1.0), clusters=3),
+        "more": GrownBoxes((X, PRICE), Budget(5.0), clusters=8),
+        "pairs": NoisyPairs((SICK, FLAG), Budget(1.0), at_most=2),
+        "forest": NoisyForest((X, FINE), Budget(1.0), by=GRADE, trees=2, depth=3),
     }
-    with Curator(PEOPLE, Budget(3.0), tmp_path / "people.db") as curator:
+    with Curator(PEOPLE, Budget(21.0), tmp_path / "people.db") as curator:
         curator.publish(table, mechanisms)
         before = curator.show("people").release.value[0]
         assert curator.delete([f"p{i}" for i in range(1000)]).deleted == 1000

@@ -195,6 +195,19 @@ def test_a_pickle_holds_no_rows_and_forgets_alike(name):
     assert len({pickle.dumps(model) for model in (few, more, large)}) == 1
 
 
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in GROWN])
+def test_a_pickle_does_not_tell_whether_anybody_has_left(name):
+    data = rows(name, 40)
+    left = make(name, random_state=1).fit(*taken(data, slice(None))).forget(*taken(data, [0]))
+    fresh = make(name, random_state=1).fit(*taken(data, slice(1, None)))
+    assert pickle.dumps(left) == pickle.dumps(fresh)
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers(name):
+    whole = {k: np.int64(v) for k, v in SETTINGS[name].items() if type(v) is int}
+    make(name, **whole, random_state=1).fit(*taken(rows(name, 40), slice(None)))
+
+
 def test_frames_go_in_and_their_names_are_kept(name):
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     X, *y = taken(rows(name, 50), slice(None))

@@ -11,7 +11,6 @@ from undeleted.errors import (
     BadBounds,
     BadBudget,
     ForgottenTooMany,
-    MissingBounds,
     PrivacyLeakWarning,
     SeededNoiseWarning,
     UndeclaredValue,
@@ -151,8 +150,8 @@ def test_bad_baskets_are_refused_and_change_nothing():
         with pytest.raises((ValueError, TypeError)):
             model.forget(wrong)
     assert model.release_ == before
-    for items in (None, "data", ["a"], ["a", "a"], {"a": 1}, [["a"], ["b"]]):
-        with pytest.raises((MissingBounds, BadBounds)):
+    for items in (None, "data", ["a"], ["a", "a"], {"a": 1}, {"a", "b"}, [["a"], ["b"]]):
+        with pytest.raises(BadBounds):
             make(items=items).fit(baskets(60))
     for most in (1, 2.5, True, "x"):
         with pytest.raises(ValueError, match="items_per_user"):
@@ -172,3 +171,33 @@ def test_forgetting_more_than_noise_explains_warns():
         model.forget(X)
     with pytest.warns(ForgottenTooMany):
         model.forget(X)
+
+
+def test_frames_go_by_their_names():
+    pandas = pytest.importorskip("pandas")
+    X = baskets(200)
+    frame = pandas.DataFrame(X, columns=ITEMS)
+    turned = frame[ITEMS[::-1]]
+    plain = make(random_state=1).fit(X)
+    assert make(random_state=1).fit(turned).release_ == plain.release_
+    assert plain.forget(turned[:20]).release_ == make(random_state=1).fit(X[20:]).release_
+    assert plain.recommend(turned[:3]) == plain.recommend(X[:3])
+    with pytest.raises(UndeclaredValue, match="1 row has a name"):
+        plain.forget(frame.rename(columns={ITEMS[0]: "spoon"}))
+    with pytest.raises(ValueError, match="a column for each"):
+        plain.forget(frame[ITEMS[1:]])
+
+
+def test_rows_of_a_matrix_are_not_taken_for_baskets():
+    with pytest.raises(ValueError, match="look like rows of a matrix"):
+        make(items=list(range(10))).fit(baskets(30).astype(int).tolist())
+    with pytest.raises(NotFittedError):
+        make().recommend([[ITEMS[0]]])
+    with pytest.raises(NotFittedError):
+        make().similar(ITEMS[0])
+    model = make(random_state=1).fit(basket for basket in as_lists(baskets(60)))
+    with pytest.raises(ValueError, match="not in the catalogue"):
+        model.similar("spoon")
+    for wrong in (None, 7):
+        with pytest.raises((ValueError, TypeError)):
+            model.forget(wrong)

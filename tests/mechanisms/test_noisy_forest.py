@@ -105,6 +105,8 @@ def test_nonsense_is_refused():
         NoisyForest((AGE,), Budget(1.0))
     with pytest.raises(BadQuestion, match="needs a feature"):
         NoisyForest((), Budget(1.0), by=B)
+    with pytest.raises(BadQuestion, match="nothing to ask"):
+        NoisyForest((Category("c", values=("a",)),), Budget(1.0), by=B)
     with pytest.raises(TooLarge, match="coarser step"):
         NoisyForest((Number("wide", min=0, max=2**60),), Budget(1.0), by=B)
     with pytest.raises(TooLarge, match="fewer trees"):

@@ -41,7 +41,7 @@ class Arrays:
         for start in range(0, self.table.rows, _ROWS):
             yield self.table.take(np.arange(start, min(self.table.rows, start + _ROWS)))
 
-    def told(self, mechanisms: Mapping[str, Any]) -> dict[str, IntArray]:
+    def told(self, mechanisms: Mapping[str, Any], releases: Mapping[str, Any]) -> dict[str, IntArray]:
         """Nothing to hold the records against: totals and records are of one table in memory."""
         return {}
 

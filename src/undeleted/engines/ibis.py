@@ -17,7 +17,7 @@ import pyarrow as pa
 from undeleted.arrays import IntArray
 from undeleted.engines._connections import complaint
 from undeleted.engines._on_grid import Code, OnGrid, absent, as_id, number, on_grid, plain, wrong_type
-from undeleted.errors import BadColumns, BadQuestion, NoRecords, RejectedValue
+from undeleted.errors import BadColumns, BadQuestion, NoRecords, RejectedValue, StoreError
 from undeleted.files import ROWS, in_blocks
 from undeleted.schema import GridColumn, Schema, Table, Text
 from undeleted.statistics import Statistic
@@ -65,6 +65,7 @@ class Ibis:
         grids |= {f"kept{i}": self._columns[n].kept for n, i in self._numbers.items()}
         self._grid = table.select(**grids) if grids else table
         self._told: dict[Statistic, IntArray] = {}
+        self._told_at: dict[Statistic, dict[int, int]] = {}  # of those that were asked for some cells only
 
     @property
     def rows_per_person(self) -> int:
@@ -178,9 +179,13 @@ class Ibis:
         for i, (cell, _) in enumerate(terms):
             for group, total in zip(groups, answer[f"v{i}"].to_pylist(), strict=True):
                 found[group + cell.offset] = found.get(group + cell.offset, 0) + int(total)
-        told = np.array([found.get(n, 0) for n in numbers], dtype=np.int64)
-        self._told[statistic] = told
-        return told.copy()
+        told = self._told_at.setdefault(statistic, {})
+        for n in numbers:
+            if told.setdefault(n, found.get(n, 0)) != found.get(n, 0):
+                raise StoreError(
+                    f"{self.name} changed while it was read.", "Publish from a table that stands still."
+                )
+        return np.array([told[n] for n in numbers], dtype=np.int64)
 
     def posts(self, column: Text) -> tuple[str, ...]:
         values = self._raw[column.name]
@@ -211,15 +216,20 @@ class Ibis:
 
     # -- what a store asks
 
-    def told(self, mechanisms: Mapping[str, Any]) -> dict[str, IntArray]:
+    def told(self, mechanisms: Mapping[str, Any], releases: Mapping[str, Any]) -> dict[str, IntArray]:
         """What was said of the totals, by publication: a store holds the records against it."""
         found = {}
         for name, mechanism in mechanisms.items():
             if hasattr(mechanism, "statistic"):
-                found[name] = self._told[mechanism.statistic]
-            elif hasattr(mechanism, "statistics"):  # what grows, as far as it grew
-                asked = [self._told.get(statistic) for statistic in mechanism.statistics]
-                found[name] = np.concatenate([counts for counts in asked if counts is not None])
+                told = self._told[mechanism.statistic]
+                few = hasattr(mechanism, "chosen")  # not all cells were published
+                found[name] = mechanism.chosen(releases[name].shape, told) if few else told
+            elif hasattr(mechanism, "asked"):  # what grows, as far as it grew
+                asked = mechanism.asked(releases[name])
+                cells = [
+                    self._told_at[statistic][cell] for statistic, part in asked for cell in part.tolist()
+                ]
+                found[name] = np.array(cells, dtype=np.int64)
         return found
 
     def blocks(self) -> Iterator[Table]:

@@ -88,6 +88,19 @@ def transformed(X: Any, width: int) -> FloatArray:
     return np.asarray(X)
 
 
+def rows_in(X: Any) -> int:
+    """How many rows there are, of whatever has rows."""
+    try:
+        return int(X.shape[0]) if getattr(X, "shape", ()) else len(X)
+    except TypeError:
+        raise ValueError("X must be rows: an array, a frame or a list of rows.") from None
+
+
+def as_count(value: Any) -> Any:
+    """A whole number of numpy's as one of Python's; anything else as it is, for others to judge."""
+    return int(value) if isinstance(value, np.integer) else value
+
+
 def as_number(value: Any, name: str, least: float = 0.0) -> float:
     """A parameter that must be a number of at least so much; said before anything is published."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not value >= least:
@@ -145,7 +158,7 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
         Nothing tells whether the rows were ever fitted: forgetting others takes them out all the same.
         """
         self._require_fitted()
-        if not len(X):
+        if not rows_in(X):
             return self  # nobody leaves today
         self._mechanism.forget_in_place(self._state, self._contribution(self._codes(X, y)))
         self._kept = {}

@@ -1,14 +1,18 @@
 """What the two forests share: trees that never look at the data, and their noisy leaves."""
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import IntArray
+from undeleted.arrays import FloatArray, IntArray
 from undeleted.errors import BadQuestion
-from undeleted.estimators._base import checked
+from undeleted.estimators._base import as_count, checked
 from undeleted.estimators._faces import OfRows
+from undeleted.intervals import check_confidence
 from undeleted.mechanisms.noisy_forest import NoisyForest
+
+_DRAWS = 400
 
 
 class OfTrees(OfRows):
@@ -22,15 +26,30 @@ class OfTrees(OfRows):
             return NoisyForest(
                 self._grid.columns,
                 self._budget(),
-                trees=self.n_estimators,
-                depth=self.max_depth,
-                seed=self.questions,
+                trees=as_count(self.n_estimators),
+                depth=as_count(self.max_depth),
+                seed=as_count(self.questions),
                 rows_per_person=self.rows_per_person,
                 **last,
             )
         except BadQuestion as error:
             said = str(error).replace("trees =", "n_estimators =").replace("depth =", "max_depth =")
             raise ValueError(said.replace("seed of a forest's questions", "seed `questions`")) from None
+
+    def intervals(self, confidence: float = 0.95) -> dict[str, Any]:
+        """For every fitted number two arrays, low and high, between which it may lie for want of noise."""
+        check_confidence(confidence)
+        [name] = self._numbers
+        answer, counts = np.asarray(self._told()[name]), self._mechanism.counts_of(self._published())
+        rng, spread = np.random.default_rng(0), self._mechanism.spread_of_kind
+        moved = [self._from_counts(counts + rng.normal(0.0, spread, counts.size)) for _ in range(_DRAWS)]
+        tail = (1 - confidence) / 2
+        low, high = np.quantile(moved, [tail, 1 - tail], axis=0)
+        return {name: (np.minimum(2 * answer - high, low), np.maximum(2 * answer - low, high))}
+
+    @abstractmethod
+    def _from_counts(self, counts: FloatArray) -> Any:
+        """The fitted number, from the counts of every kind."""
 
     def _count(self) -> float:
         return float(self._mechanism.counts_of(self._state.value.astype(float)).sum())

@@ -48,6 +48,10 @@ class Grid:
             )
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The columns alone: what was worked out since would tell what it was asked."""
+        return {"columns": self.columns}
+
     @cached_property
     def _plan(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         ends = [[float(c.min), float(c.step), c.cells - 1] for c in self.columns]

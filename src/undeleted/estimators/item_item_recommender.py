@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from undeleted.arrays import FloatArray, IntArray
-from undeleted.errors import BadBounds, BadQuestion, MissingBounds, PrivacyLeakWarning, UndeclaredValue
-from undeleted.estimators._base import Forgetting, _warn_of_tuning, told, whole
+from undeleted.errors import BadBounds, BadQuestion, PrivacyLeakWarning, UndeclaredValue
+from undeleted.estimators._base import Forgetting, _warn_of_tuning, rows_in, told, whole
 from undeleted.estimators._grid import Labels
 from undeleted.estimators._warnings import warn
 from undeleted.intervals import check_confidence, noise_interval
@@ -86,6 +86,13 @@ class ItemItemRecommender(Forgetting):
         self.random_state = random_state
 
     similarity_ = told("similarity_", "How alike items are, 0 to 1: a sparse matrix.")
+
+    @property
+    def count_(self) -> float:
+        """About how many items all users have together; it may be off by the noise, and below 0."""
+        self._require_fitted()
+        return self._count()
+
     item_counts_ = told("item_counts_", "About how many users have each item; never below 0.")
 
     @whole
@@ -117,11 +124,13 @@ class ItemItemRecommender(Forgetting):
     def _catalogue(self) -> tuple[Labels, Any]:
         """The declared items: their codes, and their names in the order that was given."""
         if self.items is None:
-            raise MissingBounds(type(self).__name__, "items", 'items=["bread", "milk"]')
-        listed = sorted(self.items, key=repr) if isinstance(self.items, set | frozenset) else self.items
-        names = None if isinstance(listed, str | bytes | dict) else np.asarray(listed)
-        if names is None or names.ndim != 1 or names.size < 2 or len(set(names.tolist())) < names.size:
-            problem = "they must be a list of at least two different items."
+            raise BadBounds("items", "there is no catalogue.", 'Give such as items=["bread", "milk"].')
+        plain = not isinstance(self.items, str | bytes | dict | set | frozenset)
+        names = np.asarray(self.items) if plain else np.empty(0)
+        if names.ndim != 1 or names.size < 2 or len(set(names.tolist())) < names.size:
+            problem = (
+                "they must be a list of at least two different items, in the order of a matrix's columns."
+            )
             raise BadBounds("items", problem, 'Give such as ["bread", "milk"].')
         return Labels(names, {value: i for i, value in enumerate(names.tolist())}), names
 
@@ -138,20 +147,21 @@ class ItemItemRecommender(Forgetting):
         found = np.unique(people * len(self.items_) + items)
         people, items = found // len(self.items_), found % len(self.items_)
         sizes = np.bincount(people, minlength=users)
-        over = int(np.sum(sizes > self._mechanism.at_most)) if capped else 0
+        most = self._mechanism.statistic.cap
+        over = int(np.sum(sizes > most)) if capped else 0
         if over and self.excess == "error":
             who = "1 user has" if over == 1 else f"{over} users have"
             raise ValueError(
-                f"{who} more than {self._mechanism.at_most} items. Raise items_per_user, with which noise "
+                f"{who} more than {most} items. Raise items_per_user, with which noise "
                 'grows, or say excess="drop".'
             )
-        if over:
-            rank = np.arange(people.size) - np.searchsorted(people, people)
-            people, items = people[rank < self._mechanism.at_most], items[rank < self._mechanism.at_most]
         return Baskets(users, people, items)
 
     def _matrix_of(self, X: Any) -> tuple[int, IntArray, IntArray]:
+        X = self._in_order(X) if hasattr(X, "columns") else X
         matrix = sparse.csr_array(X if sparse.issparse(X) else _numbers(X))
+        if matrix.ndim != 2:
+            raise ValueError("X must be a matrix: a row a user, a column an item.")
         if matrix.shape[1] != len(self.items_):
             problem = f"X has {matrix.shape[1]} columns, but {len(self.items_)} items were declared."
             raise ValueError(problem)
@@ -160,6 +170,16 @@ class ItemItemRecommender(Forgetting):
         people, items = matrix.nonzero()
         return int(matrix.shape[0]), people.astype(np.int64), items.astype(np.int64)
 
+    def _in_order(self, frame: Any) -> Any:
+        """A frame's columns in the catalogue's order; they go by their names."""
+        places = [self._labels._place(name) for name in frame.columns]
+        unknown = places.count(-1)
+        if unknown:
+            raise UndeclaredValue("name", unknown, "Name the columns as the items, or give a plain array.")
+        if sorted(places) != list(range(len(self.items_))):
+            raise ValueError(f"X must have a column for each of the {len(self.items_)} items, each once.")
+        return np.asarray(frame)[:, np.argsort(places)]
+
     def _listed(self, X: Any) -> tuple[int, IntArray, IntArray]:
         try:
             baskets = [list(basket) if not isinstance(basket, str | bytes) else None for basket in X]
@@ -167,6 +187,9 @@ class ItemItemRecommender(Forgetting):
             baskets = [None]
         if any(basket is None for basket in baskets):
             raise ValueError("X must be a matrix with a column an item, or a list of lists of items.")
+        wide = bool(baskets) and all(len(b or ()) == len(self.items_) > 2 for b in baskets)
+        if wide and all(value in (0, 1) for b in baskets for value in b or ()):
+            raise ValueError("these look like rows of a matrix: give an array instead of lists.")
         flat = [self._labels._place(item) for basket in baskets for item in basket or ()]
         unknown = flat.count(-1)
         if unknown:
@@ -186,7 +209,8 @@ class ItemItemRecommender(Forgetting):
         Nothing tells whether they were ever fitted: forgetting others takes them out all the same.
         """
         self._require_fitted()
-        if X.shape[0] if hasattr(X, "shape") else len(X):
+        X = X if hasattr(X, "shape") else list(X) if X is not None else 7
+        if rows_in(X):
             self._state = self._mechanism.forget(self._state, self._contribution(self._baskets(X)))
             self._kept = {}
             self._warn_of_too_many()
@@ -225,6 +249,7 @@ class ItemItemRecommender(Forgetting):
         Baskets that are only asked about may be of any size.
         """
         alike = self._told()["similarity_"]
+        X = X if hasattr(X, "shape") else list(X)
         baskets = self._baskets(X, capped=False)
         own = sparse.csr_array(
             (np.ones(baskets.items.size), (baskets.people, baskets.items)),
@@ -236,8 +261,8 @@ class ItemItemRecommender(Forgetting):
 
     def recommend(self, X: Any, n: int = 10) -> list[list[Any]]:
         """The best items for every user, the best first; only such as go with the basket at all."""
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise ValueError(f"n must be a whole number above 0, got {n!r}.")
+        _check_number(n)
+        self._require_fitted()
         names = self.items_.tolist()
         found = []
         for scores in self.score_items(X):
@@ -247,10 +272,19 @@ class ItemItemRecommender(Forgetting):
 
     def similar(self, item: Any, n: int = 10) -> list[tuple[Any, float]]:
         """The items that are most alike, with how alike they are."""
-        at = self._labels.codes([item], "item")[0]
-        row = np.asarray(self._told()["similarity_"][[at]].todense()).ravel()
+        alike = self._told()["similarity_"]
+        at = self._labels._place(item)
+        if at < 0:
+            raise ValueError("this item is not in the catalogue.")
+        _check_number(n)
+        row = np.asarray(alike[[at]].todense()).ravel()
         names = self.items_.tolist()
         return [(names[i], float(row[i])) for i in np.argsort(-row, kind="stable")[:n] if row[i] > 0]
+
+
+def _check_number(n: Any) -> None:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise ValueError(f"n must be a whole number above 0, got {n!r}.")
 
 
 def _is_matrix(X: Any) -> bool:

@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
 from undeleted.arrays import FloatArray, IntArray
 from undeleted.errors import BadQuestion
-from undeleted.estimators._base import checked, told, whole
+from undeleted.estimators._base import as_count, checked, told, whole
 from undeleted.estimators._faces import OfRows
 from undeleted.mechanisms._clusters import clusters, intervals
 from undeleted.mechanisms._units import spread_of
@@ -99,8 +99,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Of
                 self._grid.columns,
                 self._budget(),
                 clusters=self._wanted(),
-                depth=self.max_depth,
-                expected_rows=self.expected_rows,
+                depth=as_count(self.max_depth),
+                expected_rows=as_count(self.expected_rows),
                 threshold=None if self._has_spread() else 0.0,
                 rows_per_person=self._cap(),
             )

@@ -11,6 +11,7 @@ from undeleted.arrays import FloatArray
 from undeleted.estimators._base import STEPS, told, whole
 from undeleted.estimators._faces import OfClasses
 from undeleted.estimators._forest import OfTrees
+from undeleted.mechanisms.noisy_forest import shares_among
 
 
 class RandomForestClassifier(OfClasses, OfTrees):
@@ -82,10 +83,11 @@ class RandomForestClassifier(OfClasses, OfTrees):
         return self
 
     def _answers(self, values: FloatArray) -> dict[str, Any]:
-        return self._untamed(values) | {"shares": self._mechanism.shares_of(values)}
+        prior = self._from_counts(self._mechanism.counts_of(values))
+        return {"class_prior_": prior, "shares": self._mechanism.shares_of(values)}
 
-    def _untamed(self, values: FloatArray) -> dict[str, Any]:
-        return {"class_prior_": self._mechanism.prior_of(values)}
+    def _from_counts(self, counts: FloatArray) -> FloatArray:
+        return shares_among(counts)
 
     def _log_joint(self, X: Any) -> FloatArray:
         return self._mechanism.log_shares_at(self._told()["shares"], self._asked(X))

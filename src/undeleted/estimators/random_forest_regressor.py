@@ -13,6 +13,7 @@ from undeleted.arrays import FloatArray
 from undeleted.estimators._base import STEPS, told, whole
 from undeleted.estimators._faces import OfTarget
 from undeleted.estimators._forest import OfTrees
+from undeleted.mechanisms.noisy_forest import shares_among
 
 
 class RandomForestRegressor(OfTarget, OfTrees):
@@ -83,10 +84,11 @@ class RandomForestRegressor(OfTarget, OfTrees):
         return self
 
     def _answers(self, values: FloatArray) -> dict[str, Any]:
-        return self._untamed(values) | {"shares": self._mechanism.shares_of(values)}
+        mean = self._from_counts(self._mechanism.counts_of(values))
+        return {"mean_": mean, "shares": self._mechanism.shares_of(values)}
 
-    def _untamed(self, values: FloatArray) -> dict[str, Any]:
-        return {"mean_": float(self._in_units(self._mechanism.prior_of(values)[1]))}
+    def _from_counts(self, counts: FloatArray) -> float:
+        return float(self._in_units(shares_among(counts)[1]))
 
     def _in_units(self, share: Any) -> Any:
         column = self._target.columns[0]

@@ -1,6 +1,7 @@
 """Clusters of grown boxes: weighted k-means of the leaves' means, by scikit-learn.  It spends nothing."""
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from undeleted.arrays import FloatArray, IntArray
 from undeleted.errors import BadQuestion
 from undeleted.intervals import check_confidence
 from undeleted.mechanisms._units import spread_of
-from undeleted.mechanisms.grown_boxes import GrownBoxes, Leaves, Partition
+from undeleted.mechanisms.grown_boxes import MOST_CLUSTERS, GrownBoxes, Leaves, Partition
 
 _DRAWS = 400  # for intervals
 _STARTS = 10  # of the weighted k-means, the best of which counts
@@ -32,15 +33,19 @@ class Clusters:
     @property
     def sizes(self) -> FloatArray:
         """About how many records are in every cluster."""
-        return np.bincount(self.of, self.weights, minlength=len(self.centres)).astype(float)
+        counts = np.bincount(self.of, self.leaves.counts, minlength=len(self.centres))
+        return np.asarray(np.maximum(counts, 0.0), dtype=float)
 
 
 def clusters(mechanism: GrownBoxes, release: Partition, k: int) -> Clusters:
     """The best k centres of the leaves; always the same of the same release."""
     from sklearn.cluster import KMeans
+    from sklearn.metrics import pairwise_distances_argmin
 
     leaves = mechanism.leaves(release)
     weights = np.maximum(leaves.counts, 0.0)
+    if not 1 <= k <= MOST_CLUSTERS:
+        raise BadQuestion(f"{k} clusters cannot be told.", f"Choose from 1 to {MOST_CLUSTERS}.")
     if k > len(weights):
         problem = f"{k} clusters are more than the {len(weights)} leaves that were published."
         raise BadQuestion(problem, f"Ask for fewer, or publish again for {k} clusters.")
@@ -49,8 +54,7 @@ def clusters(mechanism: GrownBoxes, release: Partition, k: int) -> Clusters:
     points, there = decoded(mechanism, leaves.means), weights > 0
     model = KMeans(k, n_init=_STARTS, random_state=0).fit(points[there], sample_weight=weights[there])
     centres = model.cluster_centers_[np.lexsort(model.cluster_centers_.T[::-1])]
-    of = ((points[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
-    return Clusters(centres, points, leaves, of)
+    return Clusters(centres, points, leaves, pairwise_distances_argmin(points, centres))
 
 
 def intervals(
@@ -65,23 +69,22 @@ def intervals(
     noise = spread_of(mechanism.laws[-1]) / mechanism.levels[0].unit
     rng = np.random.default_rng(0)
     member = (found.of == np.arange(k)[:, None]).astype(float)
-    centres, sizes = np.empty((_DRAWS, *found.centres.shape)), np.empty((_DRAWS, k))
+    centres = np.empty((_DRAWS, *found.centres.shape))
+    middle = member @ leaves.middles / np.maximum(member.sum(axis=1), 1.0)[:, None]
+    last = np.array([column.cells - 1 for column in mechanism.over])
     for i in range(_DRAWS):
-        n = np.maximum(leaves.counts + rng.normal(0.0, np.sqrt(leaves.variances)), 0.0)
+        n = np.maximum(found.weights + rng.normal(0.0, np.sqrt(leaves.variances)), 0.0)
         shift = np.where(n[:, None] > 0, rng.normal(0.0, noise, leaves.means.shape) * leaves.halves, 0.0)
-        sizes[i] = member @ n
-        sums = member @ (n[:, None] * leaves.means + shift)
-        middle = member @ leaves.middles / np.maximum(member.sum(axis=1), 1.0)[:, None]
-        inside = sizes[i][:, None] > 0
-        centres[i] = decoded(
-            mechanism, np.where(inside, sums / np.maximum(sizes[i], 1e-300)[:, None], middle)
-        )
+        sums, whole = member @ (n[:, None] * leaves.means + shift), (member @ n)[:, None]
+        drawn = np.where(whole > 0, sums / np.maximum(whole, 1e-300), middle)
+        centres[i] = decoded(mechanism, np.clip(drawn, 0, last))
     tail = (1 - confidence) / 2
     low, high = np.quantile(centres, [tail, 1 - tail], axis=0)
-    fewest, most = np.quantile(sizes, [tail, 1 - tail], axis=0)
+    records = member @ leaves.counts
+    wide = NormalDist().inv_cdf(1 - tail) * np.sqrt(member @ leaves.variances)
     return (
         (np.minimum(low, found.centres), np.maximum(high, found.centres)),
-        (np.minimum(fewest, found.sizes), np.maximum(most, found.sizes)),
+        (np.maximum(records - wide, 0.0), np.maximum(records + wide, 0.0)),
     )
 
 

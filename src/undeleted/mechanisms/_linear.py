@@ -24,6 +24,7 @@ from undeleted.intervals import Estimate, estimate
 from undeleted.privacy import Budget, Event, Privacy, Zcdp, calibrate
 from undeleted.schema import Table
 from undeleted.statistics import Contribution, Statistic
+from undeleted.statistics._statistic import Declared
 
 Noise: TypeAlias = Privacy | Law | tuple[Law, ...]
 FEW = 4  # cells, so that blocks of one law are noised together
@@ -50,7 +51,7 @@ def require_rows(totals: Totals, rows_per_person: int) -> None:
         raise BadBudget("rows_per_person", rows_per_person, rule)
 
 
-class Linear(ABC):
+class Linear(Declared, ABC):
     """A mechanism whose release is a noisy total.
 
     `noise` is a budget, from which the laws are calibrated, a law, or a law per block.  Undeleted-safety

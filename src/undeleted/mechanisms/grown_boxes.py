@@ -14,7 +14,7 @@ levels and the offsets share the budget.  Offsets count in halves of their box: 
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -31,12 +31,14 @@ from undeleted.privacy import Budget, Event, Reach, Zcdp, calibrate
 from undeleted.privacy.calibration import rho_for
 from undeleted.schema import GridColumn, Table
 from undeleted.statistics._centred import as_columns
+from undeleted.statistics._statistic import Declared
 from undeleted.statistics.boxes import Boxes
 
 LEVELS = 0.5  # of the budget; the rest is for offsets
 DEEPER = 1.1  # a level's share of it, in shares of the level above
 CLEAR = 3.0  # standard deviations of its halves' noise that a box must hold to be cut
 MOST_BOXES = 2**22
+MOST_CLUSTERS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +94,7 @@ class Leaves:
 
 
 @dataclass(frozen=True)
-class GrownBoxes:
+class GrownBoxes(Declared):
     """Boxes over several numbers, grown for so many clusters.
 
     `depth` is the deepest level; by default it follows from the budget and `expected_rows`, a public guess.
@@ -126,17 +128,17 @@ class GrownBoxes:
                 raise BadQuestion(f"{name} = {value!r} must be a whole number above 0.", "Correct it.")
         if self.threshold is not None and math.isnan(self.threshold):
             raise BadQuestion("the threshold is not a number.", "Give a count, or leave it out.")
-        if 2**self.deepest < self.clusters:
-            problem = f"{self.clusters} clusters cannot be told from at most {2**self.deepest} leaves."
+        if self.clusters > MOST_CLUSTERS:
+            raise BadQuestion(f"{self.clusters} are too many clusters.", f"Choose up to {MOST_CLUSTERS}.")
+        if self.levels[-1].holding < self.clusters:
+            problem = (
+                f"{self.clusters} clusters cannot be told from at most {self.levels[-1].holding} leaves."
+            )
             raise BadQuestion(problem, "Ask for fewer, or choose a larger depth or finer grids.")
         for law in self.laws:
             if not isinstance(law, DiscreteLaplace | DiscreteGaussian) and self.threshold is None:
                 name = type(law).__name__
                 raise BadQuestion(f"no threshold follows from {name}.", "Give one with `threshold`.")
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What it was made of: what was worked out since would tell how far a release grew."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def levels(self) -> tuple[Boxes, ...]:
@@ -164,10 +166,11 @@ class GrownBoxes:
         rho = noise.rho if isinstance(noise, Zcdp) else rho_for(noise)  # type: ignore[arg-type]
         return rows * math.sqrt(levels / (2 * LEVELS * rho))
 
-    @property
+    @cached_property
     def _in_any_case(self) -> int:
-        """Levels that are published whatever the counts."""
-        return (2 * self.clusters - 1).bit_length()
+        """Levels that are published whatever the counts: as many as make twice as many leaves as clusters."""
+        most = Boxes(self.over, 1).most
+        return next((n for n in range(1, most) if Boxes(self.over, n).holding >= 2 * self.clusters), most)
 
     @cached_property
     def reach(self) -> Reach:
@@ -230,15 +233,13 @@ class GrownBoxes:
             counts.append(noisy)
             if level + 1 == self.deepest:
                 break
-            parents = halves[noisy > self.thresholds[level]]
+            parents = halves[(noisy > self.thresholds[level]) & boxes.hold(halves)]
             if parents.size == 0 or parents.size * 2 > MOST_BOXES:
                 break  # one that would outgrow the memory stops; an error would tell a count for free
         d, offsets = len(self.over), []
-        for level, leaf in enumerate(leaves_of(paths)):
-            cells = (paths[level][leaf].astype(np.int64)[:, None] * d + np.arange(d)).ravel()
-            if cells.size:
-                exact = totals.total_at(Boxes(self.over, level + 1, offsets=True), cells)
-                offsets.append(coins.noisy(self.laws[-1], exact).reshape(-1, d))
+        for boxes, cells in self._asked_offsets(paths):
+            exact = totals.total_at(boxes, cells)
+            offsets.append(coins.noisy(self.laws[-1], exact).reshape(-1, d))
         return Partition(tuple(paths), tuple(counts), np.concatenate(offsets))
 
     def contribution(self, deleted: Table) -> IntArray:
@@ -294,10 +295,19 @@ class GrownBoxes:
 
     # -- as a store keeps it
 
-    @property
-    def statistics(self) -> list[Boxes]:
-        """What is asked for, in the order of the cells, as far as the boxes grow."""
-        return [*self.levels, *(Boxes(self.over, boxes.depth, offsets=True) for boxes in self.levels)]
+    def asked(self, release: Partition) -> list[tuple[Boxes, Any]]:
+        """What was asked for, in the order of the cells."""
+        counts = list(zip(self.levels, release.paths, strict=False))
+        return [*counts, *self._asked_offsets(release.paths)]
+
+    def _asked_offsets(self, paths: Any) -> list[tuple[Boxes, Any]]:
+        """For every level with leaves: the cells of their offsets."""
+        d, found = len(self.over), []
+        for level, leaf in enumerate(leaves_of(paths)):
+            cells = (paths[level][leaf].astype(np.int64)[:, None] * d + np.arange(d)).ravel()
+            if cells.size:
+                found.append((Boxes(self.over, level + 1, offsets=True), cells))
+        return found
 
     def shaped(self, paths: tuple[Any, ...], cells: IntArray) -> Partition:
         """The release of this shape with these cells."""
@@ -330,24 +340,26 @@ class GrownBoxes:
         middles, halves, counts, variances = [], [], [], []
         above: tuple[FloatArray, FloatArray] | None = None  # estimates of the boxes that were cut
         for level, leaf in enumerate(release.leaf):
-            noise = spread_of(self.laws[level]) ** 2
-            pairs = release.counts[level].astype(float).reshape(-1, 2)
-            known = np.full(len(pairs), noise)
+            noise, boxes = spread_of(self.laws[level]) ** 2, self.levels[level]
+            held = boxes.hold(release.paths[level]).reshape(-1, 2)  # the others are known to be empty
+            pairs = np.where(held, release.counts[level].reshape(-1, 2), 0).astype(float)
+            known, several = np.full(len(pairs), noise), np.maximum(held.sum(axis=1), 1)
             if above is not None:
                 gap = above[0] - pairs.sum(axis=1)
-                weight = 2 * noise / np.maximum(2 * noise + above[1], 1e-300)
-                pairs = pairs + (gap * weight / 2)[:, None]
-                known = noise * (1 - weight / 2)
-            found, spread = pairs.ravel(), np.repeat(known, 2)
+                weight = several * noise / np.maximum(several * noise + above[1], 1e-300)
+                pairs = pairs + held * (gap * weight / several)[:, None]
+                known = noise * (1 - weight / several)
+            found, spread = pairs.ravel(), (held * known[:, None]).ravel()
             above = found[~leaf], spread[~leaf]
-            boxes = self.levels[level]
             middles.append(boxes.middles(release.paths[level][leaf]))
             halves.append(np.tile(np.array(boxes.spans) / 2, (int(leaf.sum()), 1)))
             counts.append(found[leaf])
             variances.append(spread[leaf])
         middle, half = np.concatenate(middles), np.concatenate(halves)
         n, variance = np.concatenate(counts), np.concatenate(variances)
-        return Leaves(middle, half, n, variance, middle + half * self._shifts(release, n))
+        last = np.array([column.cells - 1 for column in self.over])
+        means = np.clip(middle + half * self._shifts(release, n), 0, last)
+        return Leaves(np.clip(middle, 0, last), half, n, variance, means)
 
     def _shifts(self, release: Partition, counts: FloatArray) -> FloatArray:
         """Mean offsets, from −1 to 1, shrunk to 0 by what noise may explain of them."""

@@ -206,10 +206,11 @@ class GrownRangeCounts(Ranges):
 
     # -- as a store keeps it
 
-    @property
-    def statistics(self) -> list[Prefix]:
-        """What is asked for, in the order of the cells, as far as the tree grows."""
-        return [Prefix(self.column, self._span(level)) for level in range(len(self.laws))]
+    def asked(self, release: Grown) -> list[tuple[Prefix, Any]]:
+        """What was asked for, in the order of the cells."""
+        return [
+            (Prefix(self.column, self._span(level)), there) for level, there in enumerate(release.prefixes)
+        ]
 
     def shaped(self, prefixes: tuple[Any, ...], cells: IntArray) -> Grown:
         """The release of this shape with these cells."""

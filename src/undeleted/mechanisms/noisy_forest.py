@@ -75,13 +75,17 @@ class NoisyForest(Linear):
     @property
     def spread_of_count(self) -> float:
         """The standard deviation of the number of records, over all kinds."""
+        return float(self.spread_of_kind * np.sqrt(self.statistic.kinds))
+
+    @property
+    def spread_of_kind(self) -> float:
+        """The standard deviation of the number of records of one kind."""
         s = self.statistic
-        return float(spread_of(self.laws[0]) / self.unit * np.sqrt(s.leaves * s.kinds / s.trees))
+        return float(spread_of(self.laws[0]) / self.unit * np.sqrt(s.leaves / s.trees))
 
     def prior_of(self, values: FloatArray) -> FloatArray:
         """The share of every kind among all records."""
-        counts = np.maximum(self.counts_of(values), 0.0) + 1.0
-        return np.asarray(counts / counts.sum())
+        return shares_among(self.counts_of(values))
 
     def shares_of(self, values: FloatArray) -> FloatArray:
         """The share of every kind by tree, kind and leaf; sparse leaves take after their parents.
@@ -114,3 +118,9 @@ class NoisyForest(Linear):
             leaves = self.statistic.leaves_of_matrix(codes[start : start + _ROWS])
             found[start : start + _ROWS] = tables[trees, :, leaves].mean(axis=1)
         return found
+
+
+def shares_among(counts: FloatArray) -> FloatArray:
+    """The share of every kind; noise may make nobody of a few, and never less."""
+    counts = np.maximum(counts, 0.0) + 1.0
+    return np.asarray(counts / counts.sum())

@@ -27,9 +27,11 @@ from undeleted.privacy import Event
 from undeleted.schema import Boolean, Table
 from undeleted.statistics import Contribution
 from undeleted.statistics._centred import as_columns
+from undeleted.statistics._statistic import Declared
 from undeleted.statistics.item_pairs import ItemPairs
 
 CHANCE = 4.0  # empty pairs that are kept by chance: about twice as many as there are items
+RARE = 3.0  # standard deviations of a pair's noise
 _AT_ONCE = 1 << 20  # pairs that are noised at a time
 
 
@@ -63,7 +65,7 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class NoisyPairs:
+class NoisyPairs(Declared):
     """Noisy co-occurrences of items, each a column that says who has it.
 
     >>> from undeleted.coins import seeded
@@ -163,7 +165,7 @@ class NoisyPairs:
     def moved_by_one(self, shape: tuple[Any, ...], codes: Mapping[str, int]) -> list[tuple[int, int]]:
         """The same for one person."""
         items = np.flatnonzero([codes[column.name] for column in self.over])
-        if not 0 < items.size <= self.at_most:
+        if not items.size:
             return []
         cells, values = self._moved(shape[0], self.statistic.of_baskets(np.zeros_like(items), items))
         return list(zip(cells.tolist(), values.tolist(), strict=True))
@@ -184,16 +186,18 @@ class NoisyPairs:
     # -- answers
 
     def similarities(self, release: Pairs) -> Any:
-        """How alike items are: n_ij/√(n_i n_j), of counts that noise leaves above 0; a sparse matrix.
+        """How alike items are: n_ij/(√(n_i n_j) + noise), of counts that are above 0; a sparse matrix.
 
-        Counts of single items are given as much as their noise may hide: a rare item is like nothing.
+        The noise of a pair in the denominator keeps rare items, whose pairs are mostly noise, from being like
+        anything.
         """
         from scipy import sparse
 
         n = self.statistic.items
-        whole = np.maximum(release.items.astype(float), 0.0) + spread_of(self.laws[0]) + 1.0
+        whole = np.maximum(release.items.astype(float), 0.0) + 1.0
         i, j = self.statistic.items_of(release.pairs)
-        alike = np.maximum(release.counts.astype(float), 0.0) / np.sqrt(whole[i] * whole[j])
+        noise = RARE * spread_of(self.laws[1])
+        alike = np.maximum(release.counts.astype(float), 0.0) / (np.sqrt(whole[i] * whole[j]) + noise)
         values: FloatArray = np.minimum(alike, 1.0)
         both = np.concatenate([values, values])
         return sparse.csr_array((both, (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(n, n))

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import accumulate, islice
 from typing import Any
 
@@ -50,7 +50,14 @@ class Contribution:
         return np.arange(self.values.size) if isinstance(self.cells, slice) else self.cells
 
 
-class Statistic(ABC):
+class Declared:
+    """Pickled as it was declared: what was worked out since would tell what it was asked."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+
+class Statistic(Declared, ABC):
     """Sum over records of `terms`, a block at a time."""
 
     @property

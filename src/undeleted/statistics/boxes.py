@@ -128,9 +128,27 @@ class Boxes(Statistic):
         d = len(self.over)
         return [(path * d + j, self._offset(x, j)) for j, x in enumerate(padded)]
 
+    @property
+    def holding(self) -> int:
+        """How many boxes have a code of the grid in them; the others are padding."""
+        found = 1
+        for column, span, pad in zip(self.over, self.spans, self.pads, strict=True):
+            found *= (pad + column.cells - 1) // span - pad // span + 1
+        return found
+
+    def hold(self, paths: Any) -> Any:
+        """Which of these boxes have a code of the grid in them."""
+        first, pads = self._firsts(paths), np.array(self.pads)
+        cells = np.array([column.cells for column in self.over])
+        return ((first + np.array(self.spans) > pads) & (first < pads + cells)).all(axis=1)
+
     def middles(self, paths: Any) -> FloatArray:
         """The middle of every box, as codes: a row a box."""
-        first = np.zeros((len(paths), len(self.over)))
+        return np.asarray(self._firsts(paths) - np.array(self.pads) + (np.array(self.spans) - 1) / 2)
+
+    def _firsts(self, paths: Any) -> Any:
+        """The first codes of every box, padding included."""
+        first = np.zeros((len(paths), len(self.over)), dtype=np.int64)
         for bit, (column, half) in enumerate(reversed(self.cuts)):
-            first[:, column] += half * ((paths >> np.uint64(bit)) & np.uint64(1)).astype(float)
-        return np.asarray(first - np.array(self.pads) + (np.array(self.spans) - 1) / 2)
+            first[:, column] += half * ((paths >> np.uint64(bit)) & np.uint64(1)).astype(np.int64)
+        return first

@@ -52,6 +52,9 @@ class ForestLeaves(Statistic):
         require_columns(*self.columns)
         if not self.over:
             raise BadQuestion("a forest needs a feature.", "Name at least one.")
+        if all(column.cells == 1 for column in self.over):
+            problem = "there is nothing to ask: every feature of the forest has a single value."
+            raise BadQuestion(problem, "Choose features with several values.")
         for name, value, most in (("trees", self.trees, MOST_TREES), ("depth", self.depth, MOST_DEPTH)):
             if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
                 raise BadQuestion(f"{name} = {value!r} makes no forest.", f"Choose from 1 to {most:,}.")

@@ -1,6 +1,7 @@
 """How many people have an item, and how many have two items together; a cap on the items of one person.
 
-Whoever has more items than the cap counts for nothing: at release and at deletion alike.
+Of whoever has more items than the cap only the first count, in the order of the columns: at release and at
+deletion alike.
 """
 
 import math
@@ -41,9 +42,9 @@ class ItemPairs(Statistic):
         if len(self.over) < 2:
             raise BadQuestion("pairs need two items.", "Name at least two columns.")
         most = self.at_most
-        if isinstance(most, bool) or not isinstance(most, int) or not 2 <= most <= len(self.over):
-            remedy = f"Choose from 2 to {len(self.over)}."
-            raise BadQuestion(f"at_most = {most!r} is no cap on the items of one person.", remedy)
+        if isinstance(most, bool) or not isinstance(most, int) or most < 2:
+            problem = f"at_most = {most!r} is no cap on the items of one person."
+            raise BadQuestion(problem, "Choose a whole number of at least 2.")
         if self.size > MOST_CELLS:
             raise TooLarge("pairs of so many items", self.size, MOST_CELLS, "Choose fewer items.")
 
@@ -56,6 +57,11 @@ class ItemPairs(Statistic):
         return len(self.over)
 
     @property
+    def cap(self) -> int:
+        """The most items of one person that count: never more than there are."""
+        return min(self.at_most, self.items)
+
+    @property
     def pairs(self) -> int:
         return math.comb(self.items, 2)
 
@@ -65,7 +71,7 @@ class ItemPairs(Statistic):
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        m, together = self.at_most, math.comb(self.at_most, 2)
+        m, together = self.cells_of_a_person
         return (
             Block(self.items, reach=m, moves=self.items, l2=math.sqrt(m), weight=ITEMS),
             Block(self.pairs, reach=together, moves=self.pairs, l2=math.sqrt(together)),
@@ -74,16 +80,19 @@ class ItemPairs(Statistic):
     @property
     def cells_of_a_person(self) -> tuple[int, int]:
         """How many cells of each block one person can move."""
-        return self.at_most, math.comb(self.at_most, 2)
+        return self.cap, math.comb(self.cap, 2)
 
     def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
-        has = [code[column.name] for column in self.over]
-        counts = 1 - (sum(has[1:], has[0]) >= self.at_most + 1) * 1
-        found = [(i, has[i] * counts) for i in range(self.items)]
+        has, before = [], code[self.over[0].name] * 0
+        for column in self.over:
+            mine = code[column.name]
+            has.append(mine * (1 - (before >= self.cap) * 1))
+            before = before + mine
+        found = [(i, has[i]) for i in range(self.items)]
         at = 0
         for i in range(self.items):
             for j in range(i + 1, self.items):
-                found.append((at, has[i] * has[j] * counts))
+                found.append((at, has[i] * has[j]))
                 at += 1
         return found
 
@@ -108,11 +117,10 @@ class ItemPairs(Statistic):
 
     def of_baskets(self, people: IntArray, items: IntArray) -> Contribution:
         """What they add, as a sparse vector."""
-        sizes = np.bincount(people) if people.size else np.zeros(0, dtype=np.int64)
-        there = (sizes <= self.at_most)[people]
-        people, items, sizes = people[there], items[there], sizes[sizes <= self.at_most]
+        there = np.arange(people.size) - np.searchsorted(people, people) < self.cap
+        people, items = people[there], items[there]
         cells = [items]
-        for apart in range(1, self.at_most):  # the item that stands so many places behind in the same basket
+        for apart in range(1, self.cap):  # the item that stands so many places behind in the same basket
             if people.size <= apart:
                 break
             same = people[apart:] == people[:-apart]

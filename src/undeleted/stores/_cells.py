@@ -52,13 +52,6 @@ class Keeper:
             return Cells(cells)
         return self.mechanism.shaped(self._shape, cells)
 
-    def chosen(self, told: IntArray | None) -> IntArray | None:
-        """Of the totals that an engine told, those of the cells."""
-        if told is None or not hasattr(self.mechanism, "chosen"):
-            return told
-        chosen: IntArray = self.mechanism.chosen(self._shape, told)
-        return chosen
-
     def moved(self, table: Table) -> tuple[IntArray, IntArray]:
         """Cells and by how much they fall when these records are deleted."""
         if isinstance(self.mechanism, Linear):

@@ -28,13 +28,6 @@ def test_at_ten_thousand_dozens_are_read_off():
     assert all(r["deletions"] == r["own_points"] == 1000 for r in runs)
 
 
-def test_scikit_learn_unchanged_gives_people_away_too():
-    pytest.importorskip("sklearn")
-    result = run(n=4000, against="sklearn")
-    assert result["recovered_points"] >= 5
-    assert result["false_positives"] == 0
-
-
 def test_coarse_centres_give_nobody_away():
     fine = run(n=4000, digits=10)
     assert fine["recovered_points"] > 0

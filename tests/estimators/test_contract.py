@@ -111,6 +111,7 @@ NOISE = {  # exact counts where there are many cells: the worlds stay small enou
     "logistic-regression": (NONE, GEOMETRIC),
     "linear-regression": (NONE, GEOMETRIC, NONE, GEOMETRIC),
     "ridge": (NONE, GEOMETRIC, NONE, GEOMETRIC),
+    "k-means": (GEOMETRIC, NONE),
 }
 
 

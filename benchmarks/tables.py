@@ -192,8 +192,8 @@ mean square), rank errors (of deciles; theirs sorted) and inertia (in times that
 20,000 rows for blobs). Both forests have ten trees of depth eight. The last columns are the share of the
 largest class, for guessing, and scikit-learn's model without privacy. diffprivlib has no naive Bayes on
 categories: theirs is made of its histograms. Of some 200 intervals a few exclude 0 by chance. By its code,
-its k-means gives to counts the part of its budget that it means for every coordinate, and the other way round,
-so that beyond four dimensions it spends more than its ε (by a fifth in ten); we left it at that.
+its k-means gives to counts the part of its budget that it means for every coordinate, and the other way
+round, so that beyond four dimensions it spends more than its ε (by a fifth in ten); we left it at that.
 
 What was chosen after results were seen: the data sets were looked at while the estimators were written,
 and the comparison was run on five sets of seeds, with changes to both sides in between; these are the
@@ -207,19 +207,19 @@ ALONE = """### Without a peer
 
 diffprivlib has no forest of numbers and no recommender. Means with their standard errors, before deletions; ε
 for one row added or removed. Recommendations: 400 items, 20 planted tastes, 19,000 users with about eight
-items; of each of a thousand others one item is hidden, and NDCG@10 says how high it is ranked. *Popular* ranks all
-items by how many have them; the last column is the same method without noise.
+items; of each of a thousand others one item is hidden, and NDCG@10 says how high it is ranked. *Popular*
+ranks all items by how many have them; the last column is the same method without noise.
 
 | model | data | score | budget | ours | popular | no privacy |
 |---|---|---|---|---:|---:|---:|"""
 FORGETTING = """## A deletion
 
 100,000 rows of 20 features (10 for k-means; forests of 100 trees of depth 10); one row at a time, its
-validation included, and 10,000 at once. *Answered* reads the fitted attributes again after every deletion. The
-floor for linear models is a loop of numpy that subtracts a row from the normal equations and solves them,
+validation included, and 10,000 at once. *Answered* reads the fitted attributes again after every deletion.
+The floor for linear models is a loop of numpy that subtracts a row from the normal equations and solves them,
 without checking anything.
 
-| model | forget, µs | batched | answered | retrain, ms | times faster | floor, µs | forget/floor | answered/floor |
+| model | forget, µs | batched | answered | retrain, ms | faster by | floor | forget/floor | answered/floor |
 |---|---:|---:|---:|---:|---:|---:|---:|---:|"""
 
 

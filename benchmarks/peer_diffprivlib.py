@@ -120,7 +120,7 @@ def main(path: str, seeds: int, epsilon: float) -> None:
                         if failed[when] < 2:
                             signal.setitimer(signal.ITIMER_PROF, PATIENCE)
                             result[when] = score(model, data[name], rows, test, share, coins)
-                    except (TimeoutError, RuntimeError) as error:
+                    except (TimeoutError, RuntimeError, np.linalg.LinAlgError) as error:
                         failed[when] += 1
                         print(model, name, epsilon, when, type(error).__name__, error, file=sys.stderr)
                     finally:

@@ -253,8 +253,8 @@ def models_page() -> str:
     for r in (r for r in found["rows"] if "alone" in r):
         budget = f"ε = {r['epsilon']:g}" + (f", δ = {r['delta']:g}" if r.get("delta") else "")
         others = [f"{r[k]:.3f}" if r.get(k) is not None else "" for k in ("popular", "ceiling")]
-        cells = [r["alone"], r["data"], r["score"], budget, f"{r['ours']:.3f} ± {r['error']:.3f}", *others]
-        lines.append(f"| {' | '.join(cells)} |")
+        told = [r["alone"], r["data"], r["score"], budget, f"{r['ours']:.3f} ± {r['error']:.3f}", *others]
+        lines.append(f"| {' | '.join(told)} |")
     return "\n".join([*lines, "", *_forgetting()]).rstrip() + "\n"
 
 

@@ -143,7 +143,7 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
         self._state = mechanism.release(Arrays(table), self._coins())
         self.budget_ = mechanism.noise
         self._kept: dict[str, Any] = {}
-        self._least = -_BEYOND * self._noise_of_count()
+        self._least = -_BEYOND * self._noise_of_rough_count()
 
     def _cap(self) -> int:
         """The most rows of one person, checked."""
@@ -166,7 +166,7 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _warn_of_too_many(self) -> None:
-        if self._count() < self._least:
+        if self._rough_count() < self._least:
             warn(
                 f"{type(self).__name__}: more rows were forgotten than were ever fitted, or some twice; "
                 "noise alone does not explain so low a count.",
@@ -200,6 +200,13 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
 
     def _noise_of_count(self) -> float:
         return spread_of(self._mechanism.laws[0])
+
+    def _rough_count(self) -> float:
+        """The same at the price of a deletion, for the warning after each."""
+        return self._count()
+
+    def _noise_of_rough_count(self) -> float:
+        return self._noise_of_count()
 
     @property
     def count_(self) -> float:

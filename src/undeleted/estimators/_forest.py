@@ -57,6 +57,14 @@ class OfTrees(OfRows):
     def _noise_of_count(self) -> float:
         return self._mechanism.spread_of_count
 
+    def _rough_count(self) -> float:
+        """By the first tree alone."""
+        block = self._mechanism.statistic.blocks[0]
+        return float(int(self._state.value[: block.width].sum()) / block.reach)
+
+    def _noise_of_rough_count(self) -> float:
+        return float(self._noise_of_count() * np.sqrt(self._mechanism.trees))
+
     def _asked(self, X: Any) -> IntArray:
         """Rows that are asked about, on the grid."""
         return self._grid.codes(checked(self, X, reset=False, dtype=np.float64))

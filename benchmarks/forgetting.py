@@ -169,7 +169,8 @@ def main() -> None:
         for size in SIZES:
             X, y = data(name, size, 2)
             model = getattr(estimators, name)(**OURS[name], random_state=1).fit(X, y)
-            times.append(1e6 * deletions(model, X, y, DELETIONS, answers=False))
+            passes = [deletions(model, X, y, DELETIONS, answers=False) for _ in range(3)]
+            times.append(1e6 * min(passes))  # a neighbour on the machine may disturb a whole pass
             sizes.append(len(pickle.dumps(model)))
             bench.row(model=name, rows=size, forget_us=times[-1], pickled_kb=sizes[-1] / 1e3)
             del X, y

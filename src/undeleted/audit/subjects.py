@@ -35,6 +35,11 @@ MADE_OF: dict[str, tuple[str, dict[str, Any]]] = {
     "cumulative-xor-undeleted": ("xor-undeleted", {"cumulative": True}),
 }
 NOT_FINITE = {"certified-removal"}  # real numbers: nothing to enumerate
+OF_SETS = {"noisy-pairs"}  # people with several items, not with one value
+SMALL: dict[str, dict[str, Any]] = {  # what a small world needs small
+    "GrownBoxes": {"clusters": 1, "depth": 1},
+    "NoisyForest": {"trees": 1, "depth": 1},
+}
 PADS = ("xor-pad", "xor-undeleted")
 
 
@@ -69,6 +74,7 @@ def names() -> tuple[str, ...]:
         {name for folder in FOLDERS for name in registry.names(folder)}
         - {"retrain", "recompute"}
         - NOT_FINITE
+        - OF_SETS
     )
     return tuple(sorted(found | MADE_OF.keys()))
 
@@ -151,7 +157,10 @@ class _Parts:
 
     def build(self, thing: Any) -> Any:
         """A mechanism; its noise fits its own statistic."""
-        arguments = self.fill(thing, {})
+        extra = SMALL.get(thing.__name__, {})
+        if thing.__name__ == "NoisyForest":
+            extra = extra | {"by": self.column}
+        arguments = self.fill(thing, extra)
         if "noise" in arguments:
             built = thing(**arguments)
             inner = getattr(built, "hidden", built)

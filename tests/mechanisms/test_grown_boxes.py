@@ -232,14 +232,17 @@ def test_nonsense_is_refused():
 def test_sizes_of_clusters_hold_as_often_as_they_say_even_of_nobody(left):
     """Three clusters, 60 seeded releases at 95 %: fewer than 85 % of 180 once in 10⁷ runs (binomial)."""
     pytest.importorskip("sklearn")
-    from undeleted.mechanisms._clusters import clusters, intervals
+    from undeleted.mechanisms._clusters import clusters, sizes_within
 
     mechanism = GrownBoxes(OVER, Budget(5.0), clusters=3)
     rows, held = ROWS[:3000], 0
-    exact = Arrays(table(rows[:left]))
+    exact, people, gone = (
+        Arrays(table(rows[:left])),
+        Arrays(table(rows)),
+        mechanism.contribution(table(rows[left:])),
+    )
     for seed in range(60):
-        release = mechanism.release(Arrays(table(rows)), seeded(seed))
-        release = mechanism.forget(release, mechanism.contribution(table(rows[left:])))
+        release = mechanism.forget(mechanism.release(people, seeded(seed)), gone)
         found = clusters(mechanism, release, 3)
         true = np.zeros(3)
         first = 0
@@ -248,7 +251,7 @@ def test_sizes_of_clusters_hold_as_often_as_they_say_even_of_nobody(left):
                 inside = exact.total_at(mechanism.levels[level], release.paths[level][leaf].astype(np.int64))
                 np.add.at(true, found.of[first : first + inside.size], inside)
                 first += inside.size
-        low, high = intervals(mechanism, found, 0.95)[1]
+        low, high = sizes_within(found, 0.95)
         held += np.sum((low <= true) & (true <= high))
     assert held >= 0.85 * 180
 

@@ -172,9 +172,9 @@ def _found(mechanism: GrownBoxes, release: Any) -> Any:
 def _centres(mechanism: GrownBoxes, release: Any, confidence: float) -> Iterator[tuple[str, Estimate]]:
     """Cluster by cluster: about how many are in it, and its centre, column by column."""
     found = _found(mechanism, release)
-    from undeleted.mechanisms._clusters import intervals
+    from undeleted.mechanisms._clusters import centres_within, sizes_within
 
-    centres, sizes = intervals(mechanism, found, confidence)
+    centres, sizes = centres_within(mechanism, found, confidence), sizes_within(found, confidence)
     for c, centre in enumerate(found.centres):
         yield f"cluster {c + 1}, records", _estimate(found.sizes[c], sizes[0][c], sizes[1][c], confidence)
         for j, column in enumerate(mechanism.over):

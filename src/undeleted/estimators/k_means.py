@@ -14,7 +14,7 @@ from undeleted.arrays import FloatArray, IntArray
 from undeleted.errors import BadQuestion
 from undeleted.estimators._base import as_count, checked, told, whole
 from undeleted.estimators._faces import OfRows
-from undeleted.mechanisms._clusters import clusters, intervals
+from undeleted.mechanisms._clusters import centres_within, clusters
 from undeleted.mechanisms._units import spread_of
 from undeleted.mechanisms.grown_boxes import GrownBoxes, Partition
 from undeleted.privacy import Budget, Zcdp
@@ -146,8 +146,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Of
 
     def intervals(self, confidence: float = 0.95) -> dict[str, Any]:
         """Where the centres may lie for want of noise, given which leaves belong together."""
-        ends, _ = intervals(self._mechanism, self._told()["clusters"], confidence)
-        return {"cluster_centers_": ends}
+        return {"cluster_centers_": centres_within(self._mechanism, self._told()["clusters"], confidence)}
 
     def predict(self, X: Any) -> IntArray:
         """The nearest centre of every row."""

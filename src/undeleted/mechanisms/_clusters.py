@@ -57,12 +57,12 @@ def clusters(mechanism: GrownBoxes, release: Partition, k: int) -> Clusters:
     return Clusters(centres, points, leaves, pairwise_distances_argmin(points, centres))
 
 
-def intervals(
+def centres_within(
     mechanism: GrownBoxes, found: Clusters, confidence: float
-) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
-    """Where centres may lie, and how large clusters may be, for want of noise: low and high ends of each.
+) -> tuple[FloatArray, FloatArray]:
+    """Where centres may lie for want of noise, given which leaves belong together.
 
-    Given which leaves belong together; the noise is drawn again around what was published.
+    The noise is drawn again around what was published.
     """
     check_confidence(confidence)
     leaves, k = found.leaves, len(found.centres)
@@ -80,12 +80,16 @@ def intervals(
         centres[i] = decoded(mechanism, np.clip(drawn, 0, last))
     tail = (1 - confidence) / 2
     low, high = np.quantile(centres, [tail, 1 - tail], axis=0)
-    records = member @ leaves.counts
-    wide = NormalDist().inv_cdf(1 - tail) * np.sqrt(member @ leaves.variances)
-    return (
-        (np.minimum(low, found.centres), np.maximum(high, found.centres)),
-        (np.maximum(records - wide, 0.0), np.maximum(records + wide, 0.0)),
-    )
+    return np.minimum(low, found.centres), np.maximum(high, found.centres)
+
+
+def sizes_within(found: Clusters, confidence: float) -> tuple[FloatArray, FloatArray]:
+    """How many records clusters may have; the noise of leaves adds up as if it were independent, or more."""
+    check_confidence(confidence)
+    member = (found.of == np.arange(len(found.centres))[:, None]).astype(float)
+    records = member @ found.leaves.counts
+    wide = NormalDist().inv_cdf((1 + confidence) / 2) * np.sqrt(member @ found.leaves.variances)
+    return np.maximum(records - wide, 0.0), np.maximum(records + wide, 0.0)
 
 
 def decoded(mechanism: GrownBoxes, codes: FloatArray) -> FloatArray:

@@ -160,7 +160,8 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
         self._require_fitted()
         if not rows_in(X):
             return self  # nobody leaves today
-        self._mechanism.forget_in_place(self._state, self._contribution(self._codes(X, y)))
+        gone = self._contribution(self._codes(X, y))
+        self._mechanism.forget_in_place(self._state, gone)
         self._kept = {}
         self._warn_of_too_many()
         return self

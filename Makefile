@@ -27,11 +27,12 @@ $(VENV)/.services: $(VENV)/.dev
 demo: $(VENV)/.core  ## watch a retraining curator leak the people who stay, and ours not
 	@$(BIN)/undeleted demo
 
-test: $(VENV)/.dev  ## every test that needs no service
+test: $(VENV)/.dev  ## every test that needs no service, but for a few slow ones
 	$(BIN)/pytest -n $(CORES) --dist worksteal $(FLAGS)
 
-test-all: $(VENV)/.services  ## the same, and those that need PostgreSQL and Spark (with Java 17); none may be skipped
+test-all: $(VENV)/.services  ## all tests: slow ones, and those that need PostgreSQL and Spark (with Java 17); none may be skipped
 	$(MAKE) test FLAGS=--no-skips
+	$(BIN)/pytest -n $(CORES) --dist worksteal -m slow --no-skips
 	$(BIN)/pytest -n $(CORES) --dist loadfile -m services --no-skips
 
 lint: $(VENV)/.dev  ## style, types, layers

@@ -114,6 +114,7 @@ def test_the_noise_of_every_block_is_as_wide_as_its_law_says(name):
     assert fit(noise, with_scale(law, 1.25)) < ALARM, "this test cannot see too much noise"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [0.3, 1.0])
 @pytest.mark.parametrize(
     "name", ["linear-regression", "standard-scaler", "gaussian-nb", "logistic-regression"]
@@ -253,6 +254,7 @@ AUDITED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AUDITED)
 def test_the_auditor_does_not_break_what_is_published(name):
     """At a size at which it breaks the retrained originals; a false alarm has probability 1e-3."""

@@ -161,6 +161,7 @@ class Curates:
 ALIKE = ("ridge", "random-forest-regressor")  # publish what another one does, by the same mechanism
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::undeleted.errors.ForgottenTooMany")
 @pytest.mark.filterwarnings("ignore::undeleted.errors.PrivacyLeakWarning")
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in ALIKE])

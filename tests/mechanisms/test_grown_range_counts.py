@@ -137,6 +137,7 @@ def test_one_budget_pays_for_all_levels(noise, rows):
         assert 0.95 * noise.epsilon <= account(mechanism.events, noise.delta).epsilon <= noise.epsilon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [Budget(1.0), Budget(1.0, 1e-6)], ids=str)
 @pytest.mark.parametrize("deleted", [0, 6000], ids=["before", "after 30 % left"])
 def test_ranges_and_quantiles_hold_as_often_as_they_say(noise, deleted):

@@ -39,6 +39,7 @@ DEEPER = 1.1  # a level's share of it, in shares of the level above
 CLEAR = 3.0  # standard deviations of its halves' noise that a box must hold to be cut
 MOST_BOXES = 2**22
 MOST_CLUSTERS = 1000
+_NOTHING = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +259,8 @@ class GrownBoxes(Declared):
         """The same for whoever owns the release: a record costs its own path, whatever the size."""
         for level, at, leaves, offsets in self._walk(release.paths, release.leaf, contribution):
             np.subtract.at(release.counts[level], at, 1)
-            np.subtract.at(release.offsets, leaves, offsets)
+            if leaves.size:
+                np.subtract.at(release.offsets, leaves, offsets)
 
     def _walk(self, paths: Any, leaf: list[Any], codes: IntArray) -> Iterator[tuple[int, Any, Any, Any]]:
         """Level by level: where the records' boxes stand; of those that end there, leaves and offsets."""
@@ -268,12 +270,15 @@ class GrownBoxes(Declared):
             nodes = full >> np.uint64(self.deepest - 1 - level)
             at = np.searchsorted(there, nodes)
             ends = leaf[level][at]
-            rank = first + np.cumsum(leaf[level])[at[ends]] - 1
-            yield level, at, rank, self._offsets(level, padded[ends])
-            full, padded = full[~ends], padded[~ends]
-            if not full.size:
-                return
-            first += int(leaf[level].sum())
+            if ends.any():
+                rank = first + np.cumsum(leaf[level])[at[ends]] - 1
+                yield level, at, rank, self._offsets(level, padded[ends])
+                full, padded = full[~ends], padded[~ends]
+                if not full.size:
+                    return
+            else:
+                yield level, at, _NOTHING, _NOTHING
+            first += int(np.count_nonzero(leaf[level]))
 
     @cached_property
     def _plan(self) -> tuple[IntArray, list[tuple[int, int]], list[tuple[IntArray, IntArray]]]:

@@ -210,7 +210,9 @@ def test_a_pickle_does_not_tell_whether_anybody_has_left(name):
 
 def test_whole_numbers_of_numpy_are_whole_numbers(name):
     whole = {k: np.int64(v) for k, v in SETTINGS[name].items() if type(v) is int}
-    make(name, **whole, random_state=1).fit(*taken(rows(name, 40), slice(None)))
+    data = taken(rows(name, 40), slice(None))
+    plain = make(name, random_state=1).fit(*data)
+    assert make(name, **whole, random_state=1).fit(*data).release_ == plain.release_
 
 
 def test_frames_go_in_and_their_names_are_kept(name):

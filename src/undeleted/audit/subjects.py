@@ -36,10 +36,6 @@ MADE_OF: dict[str, tuple[str, dict[str, Any]]] = {
 }
 NOT_FINITE = {"certified-removal"}  # real numbers: nothing to enumerate
 OF_SETS = {"noisy-pairs"}  # people with several items, not with one value
-SMALL: dict[str, dict[str, Any]] = {  # what a small world needs small
-    "GrownBoxes": {"clusters": 1, "depth": 1},
-    "NoisyForest": {"trees": 1, "depth": 1},
-}
 PADS = ("xor-pad", "xor-undeleted")
 
 
@@ -155,12 +151,17 @@ class _Parts:
     def column(self) -> Number:
         return Number("x", min=0, max=max(1, self.domain - 1))
 
+    @property
+    def _small(self) -> dict[str, dict[str, Any]]:
+        """What else a small world asks of some: few cells, and of a forest classes, the values themselves."""
+        return {
+            "GrownBoxes": {"clusters": 1, "depth": 1},
+            "NoisyForest": {"trees": 1, "depth": 1, "by": self.column},
+        }
+
     def build(self, thing: Any) -> Any:
         """A mechanism; its noise fits its own statistic."""
-        extra = SMALL.get(thing.__name__, {})
-        if thing.__name__ == "NoisyForest":
-            extra = extra | {"by": self.column}
-        arguments = self.fill(thing, extra)
+        arguments = self.fill(thing, self._small.get(thing.__name__, {}))
         if "noise" in arguments:
             built = thing(**arguments)
             inner = getattr(built, "hidden", built)

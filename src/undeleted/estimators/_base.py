@@ -129,18 +129,22 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
     def _publish(self, mechanism: Any, codes: IntArray) -> None:
         """The only touch of the data."""
         self._cap()
-        _warn_of_tuning(type(self).__name__, self.budget)
         grown = not isinstance(mechanism, Linear)
         schema = Schema(list(mechanism.over if grown else mechanism.statistic.columns))
         by_name = dict(zip(schema.names, codes.T, strict=True))
         table = Table(
             schema, len(codes), by_name, dict.fromkeys(by_name, np.ones(len(codes), dtype=bool)), {}
         )
+        self._release(mechanism, Arrays(table))
+
+    def _release(self, mechanism: Any, totals: Any) -> None:
+        """Publish from whatever adds up, once what is asked of it is known to be in order."""
+        _warn_of_tuning(type(self).__name__, self.budget)
         if mechanism.events is None:
             told = f"{type(self).__name__}: this budget makes no promise of differential privacy."
             warn(f"{told} Give an ε.", PrivacyLeakWarning)
         self._mechanism = mechanism
-        self._state = mechanism.release(Arrays(table), self._coins())
+        self._state = mechanism.release(totals, self._coins())
         self.budget_ = mechanism.noise
         self._kept: dict[str, Any] = {}
         self._least = -_BEYOND * self._noise_of_rough_count()
@@ -160,8 +164,7 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
         self._require_fitted()
         if not rows_in(X):
             return self  # nobody leaves today
-        gone = self._contribution(self._codes(X, y))
-        self._mechanism.forget_in_place(self._state, gone)
+        self._subtract(self._contribution(self._codes(X, y)))
         self._kept = {}
         self._warn_of_too_many()
         return self
@@ -182,6 +185,10 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
 
     def _copied(self) -> Any:
         return Cells(self._state.value.copy())
+
+    def _subtract(self, gone: Any) -> None:
+        """The release that follows, from the last one and what rows that left have added."""
+        self._mechanism.forget_in_place(self._state, gone)
 
     def _contribution(self, codes: IntArray) -> Any:
         """What rows that leave have added."""

@@ -12,10 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from undeleted.arrays import FloatArray, IntArray
-from undeleted.errors import BadBounds, BadQuestion, PrivacyLeakWarning, UndeclaredValue
-from undeleted.estimators._base import Forgetting, _warn_of_tuning, rows_in, told, whole
+from undeleted.errors import BadBounds, BadQuestion, UndeclaredValue
+from undeleted.estimators._base import Forgetting, told, whole
 from undeleted.estimators._grid import Labels
-from undeleted.estimators._warnings import warn
 from undeleted.intervals import check_confidence, noise_interval
 from undeleted.mechanisms._units import spread_of
 from undeleted.mechanisms.noisy_pairs import NoisyPairs, Pairs
@@ -110,15 +109,8 @@ class ItemItemRecommender(Forgetting):
         baskets = self._baskets(X)
         if not baskets.users:
             raise ValueError("Found array with 0 sample(s): a recommender needs at least one user.")
-        _warn_of_tuning(type(self).__name__, self.budget)
-        if mechanism.events is None:
-            told = f"{type(self).__name__}: this budget makes no promise of differential privacy."
-            warn(f"{told} Give an ε.", PrivacyLeakWarning)
-        self._state = mechanism.release(baskets, self._coins())  # type: ignore[arg-type]
-        self.budget_ = mechanism.noise
         self.n_features_in_ = len(self.items_)
-        self._kept: dict[str, Any] = {}
-        self._least = -7.0 * self._noise_of_count()
+        self._release(mechanism, baskets)
         return self
 
     def _catalogue(self) -> tuple[Labels, Any]:
@@ -203,18 +195,9 @@ class ItemItemRecommender(Forgetting):
     def _contribution(self, baskets: Any) -> Contribution:
         return self._mechanism.statistic.of_baskets(baskets.people, baskets.items)
 
-    def forget(self, X: Any, y: Any = None) -> "ItemItemRecommender":
-        """Take users out whole, from what was published and their rows alone; it spends no ε.
-
-        Nothing tells whether they were ever fitted: forgetting others takes them out all the same.
-        """
-        self._require_fitted()
-        X = X if hasattr(X, "shape") else list(X) if X is not None else 7
-        if rows_in(X):
-            self._state = self._mechanism.forget(self._state, self._contribution(self._baskets(X)))
-            self._kept = {}
-            self._warn_of_too_many()
-        return self
+    def _subtract(self, gone: Any) -> None:
+        """Pairs may be dropped, so the next release is another one."""
+        self._state = self._mechanism.forget(self._state, gone)
 
     def _copied(self) -> Pairs:
         return Pairs(self._state.items.copy(), self._state.pairs.copy(), self._state.counts.copy())
@@ -249,7 +232,6 @@ class ItemItemRecommender(Forgetting):
         Baskets that are only asked about may be of any size.
         """
         alike = self._told()["similarity_"]
-        X = X if hasattr(X, "shape") else list(X)
         baskets = self._baskets(X, capped=False)
         own = sparse.csr_array(
             (np.ones(baskets.items.size), (baskets.people, baskets.items)),

@@ -11,7 +11,7 @@ from undeleted.coins import ClampedGeometric, NoNoise, seeded
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadBudget, BadColumns, BadQuestion
 from undeleted.mechanisms import GrownBoxes
-from undeleted.mechanisms.grown_boxes import leaves_of
+from undeleted.mechanisms._partition import leaves_of
 from undeleted.privacy import Budget, Zcdp, account
 from undeleted.schema import Boolean, Category, Number, Schema
 from undeleted.statistics import Boxes

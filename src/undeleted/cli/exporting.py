@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from undeleted.mechanisms.bulletin_board import BulletinBoard
-from undeleted.mechanisms.grown_boxes import GrownBoxes, leaves_of
+from undeleted.mechanisms.grown_boxes import GrownBoxes
 from undeleted.mechanisms.grown_range_counts import GrownRangeCounts
 from undeleted.mechanisms.noisy_pairs import NoisyPairs
 
@@ -41,7 +41,7 @@ def _boxes(mechanism: GrownBoxes, release: Any) -> list[dict[str, Any]]:
     """A box a row: its path, a bit for every cut; offsets of the leaves."""
     rows, leaf = [], iter(release.offsets)
     names = [f"offset {column.name}" for column in mechanism.over]
-    for level, (paths, ends) in enumerate(zip(release.paths, leaves_of(release.paths), strict=True), start=1):
+    for level, (paths, ends) in enumerate(zip(release.paths, release.leaf, strict=True), start=1):
         for path, count, end in zip(paths, release.counts[level - 1], ends, strict=True):
             offsets = dict(zip(names, map(int, next(leaf)), strict=True)) if end else dict.fromkeys(names)
             rows.append({"level": level, "path": f"{int(path):0{level}b}", "count": int(count), **offsets})

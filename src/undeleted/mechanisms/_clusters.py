@@ -9,8 +9,9 @@ import numpy as np
 from undeleted.arrays import FloatArray, IntArray
 from undeleted.errors import BadQuestion
 from undeleted.intervals import check_confidence
+from undeleted.mechanisms._partition import Leaves, Partition
 from undeleted.mechanisms._units import spread_of
-from undeleted.mechanisms.grown_boxes import MOST_CLUSTERS, GrownBoxes, Leaves, Partition
+from undeleted.mechanisms.grown_boxes import MOST_CLUSTERS, GrownBoxes
 
 _DRAWS = 400  # for intervals
 _STARTS = 10  # of the weighted k-means, the best of which counts

@@ -26,6 +26,7 @@ from undeleted.engines import Totals
 from undeleted.errors import BadBudget, BadQuestion
 from undeleted.intervals import standard_deviation
 from undeleted.mechanisms._linear import Noise, require_rows
+from undeleted.mechanisms._partition import Leaves, Partition, leaves_of
 from undeleted.mechanisms._units import spread_of
 from undeleted.privacy import Budget, Event, Reach, Zcdp, calibrate
 from undeleted.privacy.calibration import rho_for
@@ -40,58 +41,6 @@ CLEAR = 3.0  # standard deviations of its halves' noise that a box must hold to 
 MOST_BOXES = 2**22
 MOST_CLUSTERS = 1000
 _NOTHING = np.zeros(0, dtype=np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class Partition:
-    """The published boxes: on every level their paths and their noisy counts; offsets of the leaves.
-
-    Leaves are in the order of their levels, and of their paths within a level.
-    """
-
-    paths: tuple[Any, ...]
-    counts: tuple[IntArray, ...]
-    offsets: IntArray  # a row a leaf
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Partition)
-            and len(self.counts) == len(other.counts)
-            and all(map(np.array_equal, self._arrays, other._arrays))
-        )
-
-    def __hash__(self) -> int:
-        return hash(tuple(array.tobytes() for array in self._arrays))
-
-    @property
-    def _arrays(self) -> tuple[Any, ...]:
-        return *self.paths, *self.counts, self.offsets
-
-    @property
-    def shape(self) -> tuple[Any, ...]:
-        """What never changes."""
-        return self.paths
-
-    @cached_property
-    def leaf(self) -> list[Any]:
-        """For every level, which of its boxes were not cut."""
-        return leaves_of(self.paths)
-
-    @property
-    def value(self) -> IntArray:
-        """All cells: counts level by level, then the leaves' offsets."""
-        return np.concatenate([*self.counts, self.offsets.ravel()])
-
-
-@dataclass(frozen=True, eq=False)
-class Leaves:
-    """The leaves as their readers see them: a row each."""
-
-    middles: FloatArray  # codes
-    halves: FloatArray  # half of the box, in codes
-    counts: FloatArray  # adjusted to their parents
-    variances: FloatArray  # of the counts
-    means: FloatArray  # codes
 
 
 @dataclass(frozen=True)
@@ -372,14 +321,3 @@ class GrownBoxes(Declared):
         noise = spread_of(self.laws[-1]) / unit
         n = np.maximum(counts, 0.0)[:, None]
         return np.asarray(np.clip(release.offsets / unit * n / np.maximum(n * n + 3 * noise**2, 1e-9), -1, 1))
-
-
-def leaves_of(paths: Any) -> list[Any]:
-    """For every level, which of its boxes were not cut."""
-    found = []
-    for level, there in enumerate(paths):
-        leaf = np.ones(there.size, dtype=bool)
-        if level + 1 < len(paths):
-            leaf[np.searchsorted(there, paths[level + 1][::2] // np.uint64(2))] = False
-        found.append(leaf)
-    return found

@@ -7,10 +7,19 @@ from undeleted.attacks._picture import require_writable
 
 
 def line_picture(path: str, others: Any, states: Sequence[Any], found: Mapping[int, int]) -> None:
+    """A chart in a file."""
+    target = require_writable(path, "altair")
+    chart = line_chart(others, states, found)
+    if target.suffix == ".html":
+        chart.save(target, inline=True)
+    else:
+        chart.save(target)
+
+
+def line_chart(others: Any, states: Sequence[Any], found: Mapping[int, int]) -> Any:
     """The boundary after every deletion, those who stayed near it, and those who were read off."""
     import altair as alt
 
-    target = require_writable(path, "altair")
     walk = [{"deletions": i, "value": sum(s.centres) / 2} for i, s in enumerate(states)]
     low, high = min(w["value"] for w in walk), max(w["value"] for w in walk)
     pad = 0.05 * (high - low) + 1
@@ -28,18 +37,14 @@ def line_picture(path: str, others: Any, states: Sequence[Any], found: Mapping[i
         x=alt.X("value:Q", scale=scale, title="value"),
         y=alt.Y("deletions:Q", sort="descending"),
         order="deletions:Q",
-    ).properties(width=640, height=220, title=title)
+    ).properties(width=440, height=220, title=title)
     ticks = alt.Chart(alt.InlineData(values=dots)).mark_tick(thickness=2, size=30)
     people = ticks.encode(
         x=alt.X("value:Q", scale=scale, title="people who stayed"),
         color=alt.Color(
             "who:N",
             title=None,
-            scale=alt.Scale(domain=["read off exactly", "stayed hidden"], range=["#d62728", "#ccc"]),
+            scale=alt.Scale(domain=["read off exactly", "stayed hidden"], range=["#d55e00", "#999"]),
         ),
-    ).properties(width=640, height=50)
-    chart = alt.vconcat(line, people)
-    if target.suffix == ".html":
-        chart.save(target, inline=True)
-    else:
-        chart.save(target)
+    ).properties(width=440, height=50)
+    return alt.vconcat(line, people)

@@ -40,8 +40,13 @@ def reconstruction_picture(
 ) -> None:
     """Two rows of frames: what the attacker sees of a curator that retrains, and of a release-once one."""
     target = require_writable(path, "PIL")
+    save_image(frames_of(n, world, attacker), target)
+
+
+def frames_of(n: int, world: Callable[[bool], Any], attacker: Callable[..., Any]) -> Any:
+    """The pixels of both rows."""
     rows = [_frames(n, world(frozen), attacker) for frozen in (False, True)]
-    save_image(np.concatenate([np.concatenate(row, axis=1) for row in rows], axis=0), target)
+    return np.concatenate([np.concatenate(row, axis=1) for row in rows], axis=0)
 
 
 def _frames(n: int, world: Any, attacker: Callable[..., Any]) -> list[Any]:

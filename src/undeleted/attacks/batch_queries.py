@@ -6,6 +6,7 @@
 Item (1) of the theorem is the one-shot algorithm, whose accuracy every run measures; item (2) the attack.
 """
 
+import functools
 import math
 from typing import Annotated, Any, Literal
 
@@ -39,6 +40,7 @@ def batch_queries(world: BatchQueries, attacker: str = "single") -> Any:
     return settle(ATTACKERS[attacker](world), world)
 
 
+@functools.cache
 def sigma_of(noise: str, t: int, epsilon: float, delta: float) -> float:
     """The paper's σ, or the least that (ε/2, δ) allows for t counting queries."""
     if noise == "paper":

@@ -174,14 +174,9 @@ def run(
         raise BadQuestion(problem, "Leave the attacker a point and 4 others.")
     if picture:
         require_writable(picture, "altair")
-    values = people(n, distribution, seed)
-    chosen = seeded(f"own {seed}").choose(n, round(alpha * n))
-    others = np.sort(np.delete(values, chosen))
-    world = TwoMeans(values, values[chosen], against, seeded(seed), seed=seed % 2**31)
-    margin = 1e-2 if against == "sklearn" else 1e-9  # how far from the middle it may have stopped
-    states = kmeans_line(world, margin)
+    others, world, states, margin = play(n, alpha, distribution, against, seed)
     found = read_off(_rounded(states, digits), world.own, margin, _blur(digits))
-    right = _right(found, others)
+    right = right_of(found, others)
     if picture:
         from undeleted.attacks._line_picture import line_picture
 
@@ -191,8 +186,8 @@ def run(
         "against": against,
         "n": n,
         "distribution": distribution,
-        "controlled": int(chosen.size),
-        "own_points": int(chosen.size),
+        "controlled": int(world.own.size),
+        "own_points": int(world.own.size),
         "deletions": world.deletions,
         "recovered_points": len(right),
         "false_positives": len(found) - len(right),
@@ -201,6 +196,17 @@ def run(
         "works_from_digits": _least_digits(states, world.own, margin, others),
         "seed": seed,
     }
+
+
+def play(
+    n: int, alpha: float, distribution: str, against: str, seed: int
+) -> tuple[Any, TwoMeans, list[State], float]:
+    """Those who stay, the world, all that was seen in it, and how far from the middle it may have stopped."""
+    values = people(n, distribution, seed)
+    chosen = seeded(f"own {seed}").choose(n, round(alpha * n))
+    world = TwoMeans(values, values[chosen], against, seeded(seed), seed=seed % 2**31)
+    margin = 1e-2 if against == "sklearn" else 1e-9
+    return np.sort(np.delete(values, chosen)), world, kmeans_line(world, margin), margin
 
 
 def _rounded(states: Sequence[State], digits: int) -> Sequence[State]:
@@ -223,7 +229,7 @@ def _least_digits(states: Sequence[State], own: Any, margin: float, others: Any)
     """The fewest decimals of the centres that still give somebody away; None if no number of them does."""
     for digits in range(13):
         found = read_off(_rounded(states, digits), own, margin, _blur(digits))
-        if _right(found, others):
+        if right_of(found, others):
             return digits
     return None
 
@@ -232,6 +238,6 @@ def _blur(digits: int) -> float:
     return 0.5 * 10.0**-digits if digits >= 0 else 0.0
 
 
-def _right(found: dict[int, int], others: Any) -> dict[int, int]:
+def right_of(found: dict[int, int], others: Any) -> dict[int, int]:
     """The claims that are true."""
     return {rank: v for rank, v in found.items() if 0 <= rank < others.size and others[rank] == v}

@@ -49,6 +49,7 @@ def run(arguments: list[str]) -> int:
             "replay",
             "verify",
             "definitions",
+            "reproduce",
             *registry.names("undeleted.attacks"),
         )
         commands = (*curate, *others)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 import undeleted
-from undeleted.cli import attack, audit, curate, definitions, demo, listing, stores, verify
+from undeleted.cli import attack, audit, curate, definitions, demo, listing, reproduce, stores, verify
 
 EPILOG = """
 [bold]Examples[/bold]
@@ -21,6 +21,8 @@ undeleted audit sklearn.cluster:KMeans --set n_clusters=2
 undeleted verify retrain-median --domain 2 --n 3 --k 1
 
 undeleted definitions show garg-2020 --on exact-sum
+
+undeleted reproduce --quick --out report
 
 undeleted list mechanisms
 """
@@ -61,6 +63,7 @@ def build(arguments: list[str]) -> typer.Typer:
     app.command(name="verify", rich_help_panel="Audit", epilog=verify.EPILOG)(verify.verify)
     app.add_typer(attack.group(arguments), name="attack", rich_help_panel="Research")
     app.add_typer(definitions.group(), name="definitions", rich_help_panel="Research")
+    app.command(name="reproduce", rich_help_panel="Research", epilog=reproduce.EPILOG)(reproduce.reproduce)
     app.command(name="list", rich_help_panel="Research", epilog="Example: undeleted list mechanisms --json")(
         listing.listing
     )

@@ -8,24 +8,16 @@ from typing import Any
 
 from undeleted.audit.verdict import Verdict
 from undeleted.audit.witness import MARK, write
+from undeleted.report._page import page as whole
+from undeleted.report._page import scrolled, table
 
 STYLE = """
-:root { color-scheme: light dark; --bad: #b3261e; --good: #1a7f4b; --line: #8884; }
-:root { --one: #1f5fa8; --other: #b3561e; }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
 h1 { font-size: 1.5rem; }
 .verdict { font-size: 1.25rem; border-left: 6px solid; padding: .4rem 1rem; margin: 1rem 0; }
-.bad { color: var(--bad); } .good { color: var(--good); }
-table { border-collapse: collapse; display: block; overflow-x: auto; }
-th, td { border: 1px solid var(--line); padding: .25rem .5rem; text-align: left; vertical-align: top; }
-.marked { background: #ffd54f55; } figure { margin: 1.5rem 0; } svg { max-width: 100%; height: auto; }
-svg text { fill: currentColor; font: 12px system-ui, sans-serif; }
+.marked { background: #ffd54f55; } svg text { fill: currentColor; font: 12px system-ui, sans-serif; }
 .one { stroke: var(--one); fill: none; } .other { stroke: var(--other); fill: none; stroke-dasharray: 6 3; }
 .dot-one { fill: var(--one); } .dot-other { fill: var(--other); } .axis { stroke: var(--line); }
-pre { overflow-x: auto; font-size: 13px; } .real { border: 3px solid var(--bad); padding: .5rem 1rem; }
-@media (prefers-color-scheme: dark) {
-  :root { --bad: #ff8a80; --good: #6fd39b; --one: #8ab8f0; --other: #f0b08a; }
-}
+.real { border: 3px solid var(--bad); padding: .5rem 1rem; }
 """
 WIDTH, HEIGHT, PAD = 640, 240, 48
 MOST_SERIES = 4
@@ -49,10 +41,7 @@ def page(verdict: Verdict, *, replay: str | None = None, redact: bool = False) -
     notes = "".join(f"<li>{escape(i)}</li>" for i in (*verdict.indications, verdict.rounding or "") if i)
     assumed = "".join(f"<li>{escape(a)}</li>" for a in verdict.assumptions)
     again = f"<pre>{escape(replay)}</pre>" if replay else ""
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Audit of {escape(verdict.target.name)}</title><style>{STYLE}</style></head><body>
-<h1>Audit of <code>{escape(verdict.target.name)}</code></h1>
+    body = f"""<h1>Audit of <code>{escape(verdict.target.name)}</code></h1>
 {f'<p class="real"><b>This page holds {escape(MARK)}.</b></p>' if real else ""}
 <p>Does honouring deletions expose the people who stay?</p>
 <p class="verdict {tone}"><b>{escape(verdict.undeleted)}</b>{bound}</p>
@@ -63,14 +52,13 @@ def page(verdict: Verdict, *, replay: str | None = None, redact: bool = False) -
 <b>{escape(forgets.verdict)}</b>: {escape(forgets.why)}</p>
 {f"<h2>Worth knowing</h2><ul>{notes}</ul>" if notes else ""}
 <h2>What was tried</h2>
-{_table(["attack", "kind", "result"], [[a["attack"], a["kind"], a["result"]] for a in verdict.attacks])}
+{table(["attack", "kind", "result"], [[a["attack"], a["kind"], a["result"]] for a in verdict.attacks])}
 {findings}
 <h2>How</h2>
-{_table(["fact", "value"], [[k.replace("_", " "), _text(facts[k])] for k in ABOUT])}
+{table(["fact", "value"], [[k.replace("_", " "), _text(facts[k])] for k in ABOUT])}
 {again}
-<p>An audit never says "secure": what no attack here broke may still be broken by another.</p>
-</body></html>
-"""
+<p>An audit never says "secure": what no attack here broke may still be broken by another.</p>"""
+    return whole(f"Audit of {verdict.target.name}", body, style=STYLE)
 
 
 ABOUT = (
@@ -104,7 +92,7 @@ def _finding(finding: Mapping[str, Any]) -> str:
             return f"<h2>Two worlds told apart by their updates</h2>{_worlds(finding)}{_bars(bars)}"
         case "exposure":
             some = list(finding["claims"].items())[:20]
-            listed = _table(["person", "read off"], [[k, _text(v)] for k, v in some])
+            listed = table(["person", "read off"], [[k, _text(v)] for k, v in some])
             more = (
                 f"<p>and {len(finding['claims']) - len(some)} more</p>"
                 if len(finding["claims"]) > len(some)
@@ -113,7 +101,7 @@ def _finding(finding: Mapping[str, Any]) -> str:
             heading = f"{finding['attack']}: {finding['exposed']} of {finding['of']} people who stayed"
             return f"<h2>Read off: {escape(heading)}</h2>{listed}{more}"
         case "forgets":
-            shown = _table(
+            shown = table(
                 ["after the deletion", "afresh, without the deleted"],
                 [[_text(finding["after_deletion"]), _text(finding["afresh"])]],
             )
@@ -137,7 +125,8 @@ def _worlds(finding: Mapping[str, Any]) -> str:
         )
         note = f"the attacker's, deletion {gone[a['id']]}" if a["id"] in gone else "stays"
         body.append(f"<tr><th scope=row>{escape(str(a['id']))}</th>{cells}<td>{note}</td></tr>")
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    rows = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    return scrolled(rows, "the two worlds")
 
 
 def _plot(transcripts: Sequence[Sequence[Any]]) -> str:
@@ -194,12 +183,6 @@ def _bars(bars: Sequence[tuple[str, float]]) -> str:
     return f"""<figure><svg viewBox="0 0 {WIDTH} {high}" role="img" aria-label="{escape(label)}">
 {"".join(drawn)}</svg>
 <figcaption>Half of what the first exceeds the second by is a lower bound on δ.</figcaption></figure>"""
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    top = "".join(f"<th scope=col>{escape(h)}</th>" for h in head)
-    body = "".join("<tr>" + "".join(f"<td>{escape(str(c))}</td>" for c in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _text(value: Any) -> str:

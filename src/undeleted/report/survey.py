@@ -6,19 +6,17 @@ from html import escape
 
 from undeleted.definitions._specimens import specimens
 from undeleted.definitions._table import Cell, about
+from undeleted.report._page import page as whole
+from undeleted.report._page import scrolled
 
 STYLE = """
-:root { color-scheme: light dark; --yes: #1a7f4b; --no: #b3261e; --line: #8884; }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; }
-table { border-collapse: collapse; display: block; overflow-x: auto; }
-th, td { border: 1px solid var(--line); padding: .3rem .5rem; text-align: left; vertical-align: top; }
+body { max-width: 76rem; }
 thead th { font-weight: 600; writing-mode: vertical-rl; transform: rotate(180deg); }
 thead th:first-child { writing-mode: horizontal-tb; transform: none; vertical-align: bottom; }
-a { text-decoration: none; } a.yes { color: var(--yes); } a.no { color: var(--no); }
-small { opacity: .75; white-space: nowrap; } td small { display: block; }
+a.yes { color: var(--good); } a.no { color: var(--bad); }
+small { white-space: nowrap; } td small { display: block; }
 .differs { outline: 3px solid orange; }
-details { border-top: 1px solid var(--line); padding: .4rem 0; } pre { overflow-x: auto; font-size: 13px; }
-@media (prefers-color-scheme: dark) { :root { --yes: #6fd39b; --no: #ff8a80; } }
+details { border-top: 1px solid var(--line); padding: .4rem 0; }
 """
 SCRIPT = """
 function openTarget() {
@@ -43,21 +41,18 @@ def page(cells: Sequence[Cell]) -> str:
     agreed = sum(bool(cell.agrees) for cell in decided)
     known = specimens()
     people = "".join(f"<li><b>{escape(c)}</b> {escape(known[c].about)}</li>" for c in columns)
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Definitions of unlearning, run</title><style>{STYLE}</style></head><body>
-<h1>Definitions of unlearning, run</h1>
+    rows_of = f"""<table><thead><tr><th scope=col>holds for</th>{head}</tr></thead><tbody>
+{body}
+</tbody></table>"""
+    text = f"""<h1>Definitions of unlearning, run</h1>
 <p>Every definition of the survey, asked about every curator in a small finite world. Each answer is computed
 exactly, without looking at what the paper says; the paper's answer, where it gives one, stands behind it.
 They agree in {agreed} of {len(decided)} cells that the paper decides. A cell opens to its witness.</p>
-<table><thead><tr><th>holds for</th>{head}</tr></thead><tbody>
-{body}
-</tbody></table>
+{scrolled(rows_of, "definitions and curators")}
 <h2>The curators</h2><ul>{people}</ul>
 <h2>The definitions</h2>
-{"".join(_section(name, row) for name, row in rows.items())}
-<script>{SCRIPT}</script></body></html>
-"""
+{"".join(_section(name, row) for name, row in rows.items())}"""
+    return whole("Definitions of unlearning, run", text, style=STYLE, script=SCRIPT)
 
 
 def _cell(cell: Cell) -> str:

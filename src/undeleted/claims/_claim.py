@@ -1,0 +1,124 @@
+"""What a claim is once it has run: figures that were measured, each held against what was predicted.
+
+    holds                      all figures are as predicted, those of the paper's literal text among them
+    holds with a correction    all of ours are; a literal one is not, and the correction says which and why
+    does not hold              one of ours is not
+
+A figure of chance is shown with its 95 % interval, and fails only where chance would explain it once in a
+million runs (`ALARM`): a report with another seed is not a report with another verdict.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from scipy.special import ndtri
+
+from undeleted.audit.bounds import at_least, at_most
+
+ALARM = 1e-6
+WIDE = float(-ndtri(ALARM / 2))  # standard deviations that chance leaves once in a million
+SHOWN = 0.05  # what an interval in the report leaves out
+
+Value: TypeAlias = int | float | str
+Verdict: TypeAlias = Literal["holds", "holds with a correction", "does not hold"]
+VERDICTS: tuple[Verdict, ...] = ("holds", "holds with a correction", "does not hold")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How much time a claim may take, and its seed."""
+
+    quick: bool = False
+    seed: int = 7
+
+    def pick(self, quick: Any, full: Any) -> Any:
+        """The size of something."""
+        return quick if self.quick else full
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One thing that was measured.
+
+    `literal` marks what the paper's text says word for word; where that fails the claim needs a correction.
+    """
+
+    what: str
+    measured: Value
+    predicted: Value
+    holds: bool
+    uncertainty: str = "exact"
+    literal: bool = False
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A chart in Vega-Lite, or grey pixels as a PNG in base64; `alt` says what is to be seen."""
+
+    caption: str
+    alt: str
+    chart: Mapping[str, Any] | None = None
+    png: str = ""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a run of a claim gave."""
+
+    figures: tuple[Figure, ...]
+    pictures: tuple[Picture, ...] = ()
+    correction: str = ""
+    note: str = ""
+    table: tuple[Mapping[str, Any], ...] = field(default=())
+
+    @property
+    def verdict(self) -> Verdict:
+        if not self.figures or not all(f.holds for f in self.figures if not f.literal):
+            return "does not hold"
+        return "holds" if all(f.holds for f in self.figures) else "holds with a correction"
+
+    def as_json(self) -> dict[str, Any]:
+        return {"verdict": self.verdict} | asdict(self)
+
+
+def exactly(what: str, measured: Value, predicted: Value, command: str = "", **more: Any) -> Figure:
+    """A figure without chance."""
+    return Figure(what, measured, predicted, measured == predicted, command=command, **more)
+
+
+def none_above(what: str, measured: float, bound: float, command: str = "", **more: Any) -> Figure:
+    """A figure without chance that must not exceed a bound."""
+    return Figure(what, measured, f"at most {short(bound)}", measured <= bound, command=command, **more)
+
+
+def more_than(what: str, measured: float, bound: float, command: str = "", **more: Any) -> Figure:
+    """A figure without chance that must exceed a bound."""
+    return Figure(what, measured, f"more than {short(bound)}", measured > bound, command=command, **more)
+
+
+def share(what: str, hits: int, runs: int, predicted: float, command: str = "", **more: Any) -> Figure:
+    """Hits among independent runs, with Clopper and Pearson's interval."""
+    low, high = (at_least(hits, runs, SHOWN / 2), at_most(hits, runs, SHOWN / 2))
+    holds = at_least(hits, runs, ALARM / 2) <= predicted <= at_most(hits, runs, ALARM / 2)
+    shown = f"{short(low)} to {short(high)} (95 %, {runs:,} runs)"
+    return Figure(what, hits / runs, predicted, holds, shown, command=command, **more)
+
+
+def about(
+    what: str, measured: float, predicted: float, deviation: float, command: str = "", **more: Any
+) -> Figure:
+    """A figure whose chance is close to normal, with its standard deviation."""
+    holds = abs(measured - predicted) <= WIDE * deviation
+    shown = f"± {short(-ndtri(SHOWN / 2) * deviation)} (95 %)"
+    return Figure(what, measured, predicted, holds, shown, command=command, **more)
+
+
+def short(value: Value) -> str:
+    """A figure as people read it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | str):
+        return f"{value:,}" if isinstance(value, int) else value
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"

@@ -1,0 +1,64 @@
+"""The folklore: release once with differential privacy, and ignore deletions."""
+
+import numpy as np
+
+from undeleted.baselines.ignore import Ignore
+from undeleted.claims._claim import Found, Setting, exactly, none_above
+from undeleted.claims._pictures import curves
+from undeleted.claims._runs import least, optimum
+from undeleted.claims.m3 import SCHEMA, X
+from undeleted.coins import seeded
+from undeleted.definitions._specimens import specimen
+from undeleted.definitions._table import ask
+from undeleted.mechanisms.noisy_sum import NoisySum
+from undeleted.privacy import Budget
+
+SAYS = (
+    "Release a differentially private result with an ε that is small enough to hide the whole group of "
+    "those who will leave, and ignore all "
+    "deletions. Nothing leaks, but the answer is about people who are gone."
+)
+WHERE = "Section 1, privacy-oriented definitions of deletion"
+
+
+def m8(setting: Setting) -> Found:
+    n, gone = setting.pick((1_000, 400), (10_000, 4_000))
+    values = np.sort(seeded(f"people {setting.seed}").integers(0, 101, n))[::-1]
+    people = [int(v) for v in values]
+    curator, once = Ignore(NoisySum(X, Budget(1.0)), SCHEMA), NoisySum(X, Budget(1.0))
+    first = curator.start(people, seeded(setting.seed))
+    subtracted, changed = first, 0
+    x, y = "deletions", "absolute error of the sum"
+    rows, theory = [], []
+    for k in range(1, gone + 1):
+        z = curator.delete([people[k - 1]])
+        subtracted = once.forget(subtracted, once.contribution(SCHEMA.table([people[k - 1]])))
+        changed += z != first
+        if k in (1, 2, 5, 10) or k % (gone // 10) == 0:
+            exact = sum(people[k:])
+            rows.append({x: k, y: abs(int(z.value[0]) - exact) + 1, "curator": "ignore deletions"})
+            rows.append({x: k, y: abs(int(subtracted.value[0]) - exact) + 1, "curator": "subtract"})
+            theory.append({x: k, y: sum(people[:k]) + 1, "curator": "ignore deletions"})
+    noise = abs(int(first.value[0]) - sum(people))
+    drift = abs(abs(int(z.value[0]) - sum(people[gone:])) - sum(people[:gone]))
+    proof, command = least("ignore", k=2)
+    figures = [
+        exactly(f"releases of {gone:,} that differ from the first", changed, 0),
+        none_above(
+            "error after all deletions, less what the leavers had in sum: no more than the first noise",
+            drift,
+            noise,
+        ),
+        exactly("least δ, up to two leave", optimum(proof), "0", command),
+    ]
+    for definition, expected in (("undeleted-dynamic", True), ("cao-yang-2015", False)):
+        cell = ask(definition, specimen("ignore"))
+        command = f"undeleted definitions show {definition} --on ignore"
+        figures.append(exactly(f"{definition} holds", cell.answer.holds, expected, command))
+    caption = (
+        "The error of a sum when deletions are ignored, beside subtracting from the same first release "
+        "(plus one, to be drawn)."
+    )
+    alt = "The error of ignoring grows in proportion to the deletions; that of subtracting stays."
+    picture = curves(rows, x, y, "curator", theory=theory, log="xy", caption=caption, alt=alt)
+    return Found(tuple(figures), (picture,))

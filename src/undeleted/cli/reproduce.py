@@ -1,0 +1,96 @@
+"""`undeleted reproduce`: every claim of the paper, run, measured and drawn."""
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from undeleted.cli.output import AsJson, print_json
+from undeleted.errors import BadQuestion
+
+EPILOG = """
+[bold]Examples[/bold]
+
+undeleted reproduce --quick --out report
+
+undeleted reproduce --out report --seed 11
+
+undeleted reproduce --only P6 --only M5 --quick --out some --json
+"""
+
+
+def reproduce(
+    out: Annotated[Path, typer.Option(help="The folder of the page, index.html, and of report.json.")] = Path(
+        "report"
+    ),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small sizes: two minutes instead of half an hour.")
+    ] = False,
+    only: Annotated[
+        list[str] | None, typer.Option(help="A claim to run, such as P6; may be repeated.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same report.")] = 7,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a report that was made otherwise.")
+    ] = False,
+    json: AsJson = False,
+) -> int:
+    """Run every claim of the paper; write one page that opens offline, and report.json.
+
+    A run that was stopped goes on where it was; claims that are named by --only are run anew.
+    Exit code 1 if a claim does not hold.
+    """
+    from undeleted.claims import Setting
+    from undeleted.report.reproduction import Reproduction, chosen
+    from undeleted.report.reproduction_page import page
+
+    wanted = chosen(only or [])
+    for library in ("altair", "PIL", "vl_convert"):
+        if importlib.util.find_spec(library) is None:
+            raise BadQuestion(
+                f"the pictures of the report need {library}.",
+                "Install it with `pip install 'undeleted[plots]'`.",
+            )
+    report = Reproduction.open(out, Setting(quick, seed), overwrite=overwrite)
+    kept = [] if only else [name for name in wanted if name in report.results]
+    if kept:
+        print(f"{len(kept)} of {len(wanted)} claims were there already", file=sys.stderr)
+    for name in _progress([name for name in wanted if name not in kept]):
+        result = report.add(name)
+        if not json:
+            print(f"{name:<7} {result['verdict']:<24} {result['title']}", flush=True)
+    written = report.write_page(page)
+    if json:
+        print_json(_without_pictures(report.as_json()) | {"page": str(written)})
+    else:
+        print("\n" + "  ".join(f"{n} {verdict}" for verdict, n in report.summary.items() if n))
+        print(f"written  {written}")
+    return int(any(result["verdict"] == "does not hold" for result in report.results.values()))
+
+
+def _without_pictures(report: dict[str, Any]) -> dict[str, Any]:
+    """The figures alone; pictures and tables are in report.json."""
+    claims = {
+        name: {key: value for key, value in result.items() if key not in ("pictures", "table")}
+        for name, result in report["claims"].items()
+    }
+    return report | {"claims": claims}
+
+
+def _progress(names: list[str]) -> Iterator[str]:
+    """A bar over the claims on a terminal; silence in a pipe."""
+    if not sys.stderr.isatty():
+        yield from names
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reproducing", total=len(names))
+        for name in names:
+            bar.update(task, description=f"reproducing {name}")
+            yield name
+            bar.advance(task)

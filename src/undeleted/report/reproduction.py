@@ -1,0 +1,189 @@
+"""Every claim of the paper, run, and kept as it goes: `report.json` is whole after each claim.
+
+A run that was stopped goes on where it was.  What it finds there must have come from the same code, the same
+seed and the same effort; anything else is refused, so that nothing is lost and nothing is mixed.
+"""
+
+import json
+import os
+import platform
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from importlib import metadata, resources
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import undeleted
+from undeleted import registry
+from undeleted.claims import Figure, Found, Setting
+from undeleted.claims._claim import VERDICTS
+from undeleted.errors import BadFile, UnknownName
+
+FOLDER = "undeleted.claims"
+FORMAT = 1
+CRASHED = "it runs to its end"
+KINDS = "pdm"  # attacks, definitions, mechanisms; then the survey
+REMEDY = "Name another --out, or add --overwrite."
+LIBRARIES = ("altair", "highspy", "numpy", "opendp", "scipy", "vl-convert-python")
+
+
+def claims() -> list[str]:
+    """P1 … P9, D1 … D5, M1 … M11, survey."""
+
+    def place(name: str) -> tuple[int, int]:
+        number = name[1:]
+        return (KINDS.index(name[0]), int(number)) if number.isdigit() else (len(KINDS), 0)
+
+    return [label(name) for name in sorted(registry.names(FOLDER), key=place)]
+
+
+def label(name: str) -> str:
+    return name.upper() if name[1:].isdigit() else name
+
+
+def chosen(names: Sequence[str]) -> list[str]:
+    """Claims by name, however they are spelled; all if none is named."""
+    wanted = [label(word.strip().lower()) for name in names for word in name.split(",")]
+    for name in wanted:
+        if name not in claims():
+            raise UnknownName("claims", name, tuple(claims()))
+    return [name for name in claims() if not wanted or name in wanted]
+
+
+def run(name: str, setting: Setting) -> Found:
+    """One claim; whatever stops it is a figure that does not hold."""
+    try:
+        found: Found = registry.find(FOLDER, name.lower())(setting)
+        return found
+    except Exception as error:
+        stopped = f"{type(error).__name__}: {error}".split("\n")[0]
+        return Found((Figure(CRASHED, stopped, "yes", False),))
+
+
+@dataclass
+class Reproduction:
+    """A report as it grows."""
+
+    folder: Path
+    setting: Setting
+    results: dict[str, dict[str, Any]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, folder: Path, setting: Setting, *, overwrite: bool = False) -> "Reproduction":
+        """What is there already, if it belongs to this run."""
+        report = cls(folder, setting)
+        path = folder / "report.json"
+        if folder.exists() and not folder.is_dir():
+            raise BadFile(str(folder), "is a file, and a report is a folder.", "Name another --out.")
+        if not path.exists() or overwrite:
+            folder.mkdir(parents=True, exist_ok=True)
+            return report
+        kept = _read(path)
+        if report._identity() != {key: kept.get(key) for key in report._identity()}:
+            effort = "quick" if kept.get("quick") else "full"
+            other = f"{effort}, seed {kept.get('seed')}, undeleted {kept.get('undeleted')} {kept.get('code')}"
+            raise BadFile(str(path), f"holds another report ({other}).", REMEDY)
+        report.results, report.seconds = kept["claims"], kept["seconds"]
+        return report
+
+    def add(self, name: str) -> dict[str, Any]:
+        """Run a claim and write everything down."""
+        started = perf_counter()
+        found = run(name, self.setting)
+        about = {
+            "title": registry.summary(FOLDER, name.lower()).rstrip("."),
+            "says": registry.constant(FOLDER, name.lower(), "SAYS"),
+            "where": registry.constant(FOLDER, name.lower(), "WHERE"),
+            "command": self.command(name),
+        }
+        self.results[name] = about | json.loads(json.dumps(found.as_json()))
+        self.seconds[name] = round(perf_counter() - started, 2)
+        self.results = {key: self.results[key] for key in claims() if key in self.results}
+        self.save()
+        return self.results[name]
+
+    def command(self, name: str = "") -> str:
+        """The command that makes this report, or one claim of it."""
+        only = f" --only {name}" if name else ""
+        return (
+            f"undeleted reproduce{only}{' --quick' if self.setting.quick else ''} --seed {self.setting.seed}"
+        )
+
+    @property
+    def summary(self) -> dict[str, int]:
+        """How many claims have which verdict."""
+        counts = Counter(result["verdict"] for result in self.results.values())
+        return {verdict: counts[verdict] for verdict in VERDICTS}
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            **self._identity(),
+            "command": self.command(),
+            "summary": self.summary,
+            "claims": self.results,
+            "machine": machine(),
+            "seconds": self.seconds,
+        }
+
+    def save(self) -> None:
+        _replace(self.folder / "report.json", json.dumps(self.as_json(), indent=1, ensure_ascii=False) + "\n")
+
+    def write_page(self, page: Callable[["Reproduction"], str]) -> Path:
+        path = self.folder / "index.html"
+        _replace(path, page(self))
+        return path
+
+    def _identity(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "undeleted": undeleted.__version__,
+            "code": code(),
+            "quick": self.setting.quick,
+            "seed": self.setting.seed,
+        }
+
+
+def code() -> str:
+    """A digest of the package's own source: a claim that was kept must be what would be run now."""
+    digest = sha256()
+    files = sorted(Path(str(resources.files("undeleted"))).rglob("*.py"))
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def machine() -> dict[str, Any]:
+    """Facts that differ between machines, and nothing else."""
+    versions = {}
+    for name in LIBRARIES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = "not there"
+    return {
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "cores": os.cpu_count(),
+        "libraries": versions,
+    }
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, UnicodeDecodeError):
+        raise BadFile(str(path), "is not a report of ours.", REMEDY) from None
+    if not isinstance(kept, dict) or not {"claims", "seconds", "code"} <= kept.keys():
+        raise BadFile(str(path), "is not a report of ours.", REMEDY)
+    return kept
+
+
+def _replace(path: Path, text: str) -> None:
+    """All of it or nothing, whenever the plug is pulled."""
+    new = path.with_name(f".{path.name}.new")
+    new.write_text(text, encoding="utf-8")
+    new.replace(path)

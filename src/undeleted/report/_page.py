@@ -5,7 +5,8 @@ from html import escape
 
 STYLE = """
 :root { color-scheme: light dark; --bad: #a3201a; --good: #14663c; --care: #7a4a00; --line: #8884; }
-:root { --one: #1f5fa8; --other: #b3561e; --soft: #8881; }
+:root { --one: #1f5fa8; --other: #b3561e; --soft: #8881; --paper: #fff; --ink: #1b1b1b; }
+html { background: var(--paper); color: var(--ink); }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
 h1 { font-size: 1.6rem; line-height: 1.25; } pre, code { font-size: 13px; } pre { overflow-x: auto; }
 table { border-collapse: collapse; }
@@ -15,10 +16,12 @@ th, td { border: 1px solid var(--line); padding: .25rem .5rem; text-align: left;
 figure { margin: 1.5rem 0; } svg, img { max-width: 100%; height: auto; }
 @media (prefers-color-scheme: dark) {
   :root { --bad: #ff9a90; --good: #7fdcab; --care: #f3c26b; --one: #8ab8f0; --other: #f0b08a; }
+  :root { --paper: #15171a; --ink: #ececec; }
   a { color: #9cc7ff; }
 }
 @media print {
   :root { color-scheme: light; --bad: #a3201a; --good: #14663c; --care: #7a4a00; }
+  :root { --paper: #fff; --ink: #000; } a { color: inherit; }
   body { font-size: 11pt; margin: 0; max-width: none; } figure, li, tr { break-inside: avoid; }
   h2, h3 { break-after: avoid; } .wide { overflow: visible; }
 }

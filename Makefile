@@ -6,14 +6,14 @@ PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 CORES  ?= 2
 BENCHMARKS := sum_error median_rank_error grown_release fwht kmeans_line batch_queries_curve exact_verifier survey delete adult publish engines delete_postgres third_party false_alarms forgetting accuracy
 
-.PHONY: demo test test-all lint mutants faults faults-sqlite faults-postgres bench build clean help
+.PHONY: demo report test test-all docs lint mutants faults faults-sqlite faults-postgres bench build clean help
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	$(PIP) install -c constraints.txt -e .
+	$(PIP) install -c constraints.txt -e '.[plots]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
@@ -27,13 +27,20 @@ $(VENV)/.services: $(VENV)/.dev
 demo: $(VENV)/.core  ## watch a retraining curator leak the people who stay, and ours not
 	@$(BIN)/undeleted demo
 
+report: $(VENV)/.core  ## every claim of the paper, run; a page about them in report/
+	$(BIN)/undeleted reproduce --quick --out report
+
 test: $(VENV)/.dev  ## every test that needs no service, but for a few slow ones
 	$(BIN)/pytest -n $(CORES) --dist worksteal $(FLAGS)
 
-test-all: $(VENV)/.services  ## all tests: slow ones, and those that need PostgreSQL and Spark (with Java 17); none may be skipped
+test-all: $(VENV)/.services  ## all tests: slow ones, and those that need PostgreSQL, Spark (Java 17) or a browser (Chromium); none may be skipped
 	$(MAKE) test FLAGS=--no-skips
 	$(BIN)/pytest -n $(CORES) --dist worksteal -m slow --no-skips
 	$(BIN)/pytest -n $(CORES) --dist loadfile -m services --no-skips
+
+docs: $(VENV)/.services  ## the documentation as pages, in docs/_build; a warning is an error
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build
+	@echo "docs/_build/index.html"
 
 lint: $(VENV)/.dev  ## style, types, layers
 	$(BIN)/ruff check .
@@ -64,4 +71,4 @@ build: $(VENV)/.dev  ## wheel and sdist
 	$(BIN)/python -m build --outdir dist .
 
 clean:           ## remove everything that was made
-	rm -rf $(VENV) dist build benchmarks/out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) dist build benchmarks/out docs/_build report .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,4 +1,4 @@
-"""What things cost by the row, by the publication and by the deletion: the units that docs/sizing.md adds up.
+"""What things cost by the row, the publication and the deletion: the units that the page on sizing adds up.
 
 Stores of two million people with a few publications, and of a thousand publications, in SQLite and in
 PostgreSQL: how fast records are loaded, how many bytes they take, what a deletion costs alone and in batches,

@@ -8,9 +8,15 @@ while IFS= read -r line; do
       sed -n 's/.*"id":"\([^"]*\)","x":\(-\{0,1\}[0-9.]*\).*/\1 \2/p')
     ;;
   *'"op":"delete"'*)
+    left=$people
     for id in $(printf '%s\n' "$line" | sed 's/.*\[\(.*\)\].*/\1/' | tr -d '"' | tr ',' ' '); do
-      people=$(printf '%s\n' "$people" | awk -v id="$id" '$1 != id')
+      if ! printf '%s\n' "$left" | awk -v id="$id" '$1 == id { found = 1 } END { exit !found }'; then
+        echo '{"error":"no such record"}'
+        continue 2
+      fi
+      left=$(printf '%s\n' "$left" | awk -v id="$id" '$1 != id')
     done
+    people=$left
     ;;
   *)
     echo '{"error":"unknown operation"}'

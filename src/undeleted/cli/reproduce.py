@@ -27,7 +27,7 @@ def reproduce(
         "report"
     ),
     quick: Annotated[
-        bool, typer.Option("--quick", help="Small sizes: two minutes instead of half an hour.")
+        bool, typer.Option("--quick", help="Small sizes: a minute instead of some five.")
     ] = False,
     only: Annotated[
         list[str] | None, typer.Option(help="A claim to run, such as P6; may be repeated.")

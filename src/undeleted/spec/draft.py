@@ -57,7 +57,7 @@ def draft(source: str, columns: Mapping[str, str], spec: Path, connection: str |
     lines += [
         "# kinds: count; with `column`: sum, mean, variance, quantiles, board; with `columns`: histogram,",
         "# products (correlations and regressions); with `features` and `target`: naive-bayes,",
-        "# linear-regression, logistic-regression; with `features`: pca",
+        "# linear-regression, logistic-regression, forest; with `features`: pca, k-means, recommender",
         "# `weight = 2` gives a publication twice the share of the budget",
     ]
     return "\n".join(lines) + "\n"

@@ -70,7 +70,9 @@ def load(named: Mapping[str, Any]) -> Loaded:
             break
     else:
         problem = f"{name} makes a {type(example).__name__}, which neither deletes nor can be fitted again."
-        remedy = "Write a class with start(records, seed) and delete(ids): docs/audit.md shows one."
+        remedy = (
+            "Write a class with start(records, seed) and delete(ids): docs/reference/auditor.md shows one."
+        )
         raise BadQuestion(problem, remedy)
     view = View(tuple(named["see"]), tuple(map(tuple, named["at"])), columns, label, named.get("features", 1))
     curator = adapter(make, example, view)

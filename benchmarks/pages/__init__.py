@@ -1,0 +1,1 @@
+"""One file for every page that is made of benchmark output."""

@@ -101,7 +101,7 @@ def test_no_table_holds_what_was_deleted_once_it_is_vacuumed_whoever_is_looking(
     with psycopg.connect(server.url()) as old:
         old.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         old.execute("SELECT count(*) FROM pg_class")
-        leavers = [p for p in dict.fromkeys(data["id"]) if hash(p) % 5]
+        leavers = [p for i, p in enumerate(dict.fromkeys(data["id"])) if i % 5]
         assert store.delete([*leavers, "an-unmistakable-id"]).deleted > 1000
         assert not store.erase()
         assert store.erasure_pending

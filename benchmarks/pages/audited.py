@@ -1,6 +1,5 @@
 """docs/measured/audited.md"""
 
-
 from pages._tables import result
 
 AUDITED = """# What the auditor found in other people's code

@@ -1,6 +1,5 @@
 """docs/measured/sizing.md"""
 
-
 from pages._tables import result
 
 SIZING = """# What a large store costs

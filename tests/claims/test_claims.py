@@ -154,7 +154,9 @@ def test_verdicts_follow_from_the_figures():
     good, bad = (Figure("a", 1, 1, holds) for holds in (True, False))
     literal = Figure("a", 1, 2, False, literal=True)
     assert Found((good,)).verdict == "holds"
-    assert Found((good, literal)).verdict == "holds with a correction"
+    assert Found((good, literal), correction="it is 1").verdict == "holds with a correction"
+    assert Found((good, literal)).verdict == "does not hold", "a failure that nobody corrects"
+    assert Found((good,), correction="it is 1").verdict == "does not hold", "a correction of nothing"
     assert Found((good, literal, bad)).verdict == "does not hold"
     assert Found(()).verdict == "does not hold", "nothing measured, nothing shown"
 

@@ -71,7 +71,10 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path, monkeypatch, caps
     assert list(kept(tmp_path)["claims"]) == ["P3"]
     assert run(["reproduce", "--quick", "--out", str(tmp_path)]) == 0
     assert ran == ["P3", "D4", "D4", "M4"], "what was done is not done again"
-    assert "1 of 3 claims were there already" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "stopped; the same command goes on where it was" in said.err
+    assert "1 of 3 claims were there already" in said.err
+    assert said.out.count("P3  ") == 2, "what is there is shown again"
     assert list(kept(tmp_path)["claims"]) == ["P3", "D4", "M4"]
 
 
@@ -103,6 +106,10 @@ def test_bad_input_is_two_lines_and_nothing_is_touched(tmp_path, capsys):
     file = tmp_path / "file"
     file.write_text("mine")
     assert run(["reproduce", "--quick", "--out", str(file)]) == 2
+    (tmp_path / "index.html").write_text("mine too")
+    assert reproduce(tmp_path) == 2
+    assert (tmp_path / "index.html").read_text() == "mine too"
+    assert reproduce(file / "under") == 2
     (tmp_path / "report.json").write_text("{}")
     assert reproduce(tmp_path) == 2
     (tmp_path / "report.json").write_text("no json")
@@ -156,4 +163,19 @@ def test_claims_come_in_the_order_of_the_paper():
 
 def test_the_page_of_an_unfinished_report_shows_what_there_is(tmp_path):
     report = Reproduction.open(tmp_path, Setting(quick=True))
-    assert "0 claims" in page(report)
+    assert "0 of 26 claims" in page(report)
+    report.add("P3")
+    text = page(report)
+    assert "1 of 26 claims" in text
+    assert "undeleted reproduce --only P3 --quick --seed 7" in text
+
+
+def test_what_broke_off_is_tried_again(tmp_path, monkeypatch):
+    def stop(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("undeleted.report.reproduction.claims", lambda: ["P3", "M4"])
+    with monkeypatch.context() as patch:
+        patch.setattr("undeleted.attacks.threshold.run", stop)
+        assert run(["reproduce", "--quick", "--out", str(tmp_path)]) == 1
+    assert run(["reproduce", "--quick", "--out", str(tmp_path)]) == 0

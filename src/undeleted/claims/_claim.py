@@ -2,10 +2,11 @@
 
     holds                      all figures are as predicted, those of the paper's literal text among them
     holds with a correction    all of ours are; a literal one is not, and the correction says which and why
-    does not hold              one of ours is not
+    does not hold              one of ours is not; or a correction corrects nothing that fails
 
 A figure of chance is shown with its 95 % interval, and fails only where chance would explain it once in a
-million runs (`ALARM`): a report with another seed is not a report with another verdict.
+million runs (`ALARM`): a report with another seed is not a report with another verdict.  Where a figure of
+chance must only exceed a bound, the bound lies far from where it is expected.
 """
 
 from collections.abc import Mapping
@@ -77,7 +78,10 @@ class Found:
     def verdict(self) -> Verdict:
         if not self.figures or not all(f.holds for f in self.figures if not f.literal):
             return "does not hold"
-        return "holds" if all(f.holds for f in self.figures) else "holds with a correction"
+        as_written = all(f.holds for f in self.figures)
+        if as_written == bool(self.correction):
+            return "does not hold"  # a correction without a failure, or a failure without a correction
+        return "holds" if as_written else "holds with a correction"
 
     def as_json(self) -> dict[str, Any]:
         return {"verdict": self.verdict} | asdict(self)

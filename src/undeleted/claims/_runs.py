@@ -33,10 +33,11 @@ def least(
     k: int = 1,
     epsilon: float = 0.0,
     leakage: str = "none",
+    shortcuts: bool = True,
 ) -> tuple[Verdict, str]:
-    """The least δ of any simulator, in a small world."""
+    """The least δ of any simulator, in a small world; without shortcuts always by linear programs."""
     world = subject(name, domain=domain, n=n, k=k, leakage=leakage).world
-    found = verify(world, game, epsilon=epsilon, time_limit=LIMIT)
+    found = verify(world, game, epsilon=epsilon, time_limit=LIMIT, shortcuts=shortcuts)
     more: dict[str, Any] = {"epsilon": epsilon} if epsilon else {}
     more |= {"leakage": leakage} if leakage != "none" else {}
     return found, command("verify", name, domain=domain, n=n, k=k, game=game, **more)

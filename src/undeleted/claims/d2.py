@@ -10,16 +10,19 @@ from undeleted.claims._runs import least, optimum
 
 SAYS = (
     "The attacker controls a fixed set of points and chooses their order as it goes; the simulator is "
-    "given those points with their "
-    "indices. Whatever satisfies this satisfies the non-adaptive definition."
+    "given those points with their indices. Whatever satisfies this satisfies the non-adaptive definition."
 )
 WHERE = "Definition 3.3"
 CORRECTION = (
     "The implication needs an algorithm that treats points by value, or a simulator that is told the "
-    "indices: the non-adaptive "
-    "simulator gets values only. An algorithm that publishes the *position* of who left is perfectly safe "
-    "in the static game and "
-    "not in the non-adaptive one. With either condition the implication holds."
+    "indices: the non-adaptive simulator gets values only. An algorithm that publishes the *position* of "
+    "who left is perfectly safe in the static game and not in the non-adaptive one. With either condition "
+    "the implication holds."
+)
+NOTE = (
+    "As the definition is written the simulator is handed the *function* of the side information, while "
+    "the game outputs its value on D. We hand the simulator the value; otherwise no algorithm would be "
+    "safe if the side information is D itself."
 )
 CURATORS = (
     "exact-sum",
@@ -43,6 +46,22 @@ class Position:
         return tuple(self.line.index(p) for p in points if p in self.line)
 
 
+class Signal:
+    """Flips a coin, shows it after the first deletion, and tells all if a point of that value leaves next."""
+
+    def start(self, data: Sequence[Any], coins: Any) -> int:
+        self.left, self.coin, self.gone = sorted(data), int(coins.bits(1)[0]), 0
+        return len(self.left)
+
+    def delete(self, points: Sequence[Any]) -> Any:
+        for point in points:
+            self.left.remove(point)
+        self.gone += 1
+        if self.gone == 1:
+            return self.coin
+        return tuple(self.left) if self.gone == 2 and list(points) == [self.coin] else "nothing"
+
+
 def d2(setting: Setting) -> Found:
     figures, rows = [], []
     x, y, by = "least δ of any simulator", "curator", "game"
@@ -61,14 +80,22 @@ def d2(setting: Setting) -> Found:
         figures.append(
             exactly(f"static least δ of {name}, two deletions in any order", optimum(proof), "0", command)
         )
+    adaptive = FiniteWorld.of(Signal, domain=[0, 1], n=4, k=3, by_value=True)
+    fixed, ordered = (verify(adaptive, game) for game in ("non-adaptive", "static"))
+    what = (
+        "a curator whose first answer says whom to delete next: least δ with a fixed order, and with a "
+        "chosen one"
+    )
+    figures.append(exactly(what, f"{optimum(fixed)} and {optimum(ordered)}", "1/3 and 1/2"))
     world = FiniteWorld.of(Position, domain=[0, 1], n=2, k=1, by_value=False)
     static, fixed = (verify(world, game) for game in ("static", "non-adaptive"))
     figures.append(exactly("an algorithm that tells positions: static least δ", optimum(static), "0"))
     what = "the same: non-adaptive least δ, if the static definition implied the other as it stands"
     figures.append(exactly(what, optimum(fixed), "0", literal=True))
+    figures.append(exactly("the same, as the simulator must guess one of two places", optimum(fixed), "1/2"))
     caption = (
         "The best simulator in both games, for curators that treat points by value: the static one is "
         "never easier."
     )
     alt = "Pairs of bars of equal length for each curator."
-    return Found(tuple(figures), (bars(rows, x, y, by, caption=caption, alt=alt),), CORRECTION)
+    return Found(tuple(figures), (bars(rows, x, y, by, caption=caption, alt=alt),), CORRECTION, NOTE)

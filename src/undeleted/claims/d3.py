@@ -14,10 +14,8 @@ from undeleted.games.similarity import total_variation
 
 SAYS = (
     "The attacker decides as it goes which points to corrupt and which of those to delete. Any stateless "
-    "algorithm, whose releases "
-    "are determined by the first one and the deleted points, is safe: the simulator just computes them. "
-    "The dynamic definition "
-    "implies the static one."
+    "algorithm, whose releases are determined by the first one and the deleted points, is safe: the "
+    "simulator just computes them. The dynamic definition implies the static one."
 )
 WHERE = "Definition 3.4, and the beginning of Section 4"
 STATELESS = (

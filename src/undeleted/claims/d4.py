@@ -8,20 +8,16 @@ from undeleted.claims._runs import least, optimum
 from undeleted.games import Leakage
 
 SAYS = (
-    "An algorithm is (k, g)-undeleted-safe if the simulator, handed g(D) besides, can write the rest. "
-    "With g = ⊥ this is the dynamic "
-    "definition; with g(D) = D every algorithm is safe. In between, g says how much is needed: for "
-    "medians from private range counts, "
-    "the counts."
+    "An algorithm is (k, g)-undeleted-safe if the simulator, handed g(D) besides, can write the rest. With "
+    "g = ⊥ this is the dynamic definition; with g(D) = D every algorithm is safe. In between, g quantifies "
+    "what is needed, and a g that is differentially private may be considered reasonable."
 )
 WHERE = "Definition 4.2"
 NOTE = (
     "Two readings. As the definition is written the simulator gets a *fresh* draw of g(D), from coins of "
-    "its own; it is then perfect "
-    "only by replacing the z0 that it was given by one of its own making. If g shares the algorithm's "
-    "coins, so that the counts are "
-    "those from which z0 was computed, a simulator that keeps z0 is perfect too: the useful reading for "
-    "range counts."
+    "its own; it is then perfect only by replacing the z0 that it was given by one of its own making. If g "
+    "shares the algorithm's coins, so that the counts are those from which z0 was computed, a simulator "
+    "that keeps z0 is perfect too: the useful reading for range counts."
 )
 
 

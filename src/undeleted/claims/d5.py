@@ -16,8 +16,7 @@ from undeleted.games.similarity import approximate, distinguishers, total_variat
 
 SAYS = (
     "The definitions can be read with any similarity of distributions: statistical distance, a class of "
-    "distinguishers, or the (ε, δ) of "
-    "differential privacy."
+    "distinguishers, or the (ε, δ) of differential privacy."
 )
 WHERE = "Remark 3.2"
 
@@ -90,7 +89,7 @@ def d5(setting: Setting) -> Found:
     )
     caption = (
         "The verifier's optimum against ε. Retraining the median is broken for every ε; recomputing a "
-        "noisy sum is safe from the ε of its whole transcript on; subtracting is perfectly safe."
+        "noisy sum is safe from some ε on; subtracting is perfectly safe."
     )
     alt = "A flat line at a half, a line that falls to zero, and a flat line at zero."
     picture = curves(rows, x, y, "curator", joined=True, caption=caption, alt=alt)

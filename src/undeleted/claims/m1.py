@@ -12,8 +12,7 @@ from undeleted.schema import Number, Schema
 
 SAYS = (
     "The exact sum is stateless: the next sum is the last one less the deleted number. It satisfies the "
-    "new definition in every "
-    "variant. Deletion-as-compliance and its relatives rule it out."
+    "new definition in every variant. Deletion-as-compliance and its relatives rule it out."
 )
 WHERE = "Section 4, and the survey in Section 1.2"
 STRICT = ("garg-2020", "gao-2022", "chourasia-shah-2023", "dp-folklore")
@@ -61,7 +60,7 @@ def safe_and_forbidden(name: str, setting: Setting, difference: int) -> Found:
 def picture(name: str, rows: list[dict[str, object]]) -> Picture:
     caption = (
         f"How far {name} is from what each definition asks for, in a small world (distances above 1 are "
-        "drawn as 1): only the new one accepts it."
+        "drawn as 1): of these five only the new one accepts it."
     )
     alt = "Long bars for four older definitions, none for the new one."
     return bars(rows, "distance", "definition", caption=caption, alt=alt)

@@ -13,9 +13,9 @@ from undeleted.definitions._specimens import specimen
 from undeleted.definitions._table import ask
 
 SAYS = (
-    "Retraining from scratch after every deletion is the ideal that definitions of unlearning imitate. It "
-    "satisfies them by construction. "
-    "Whether it exposes the undeleted depends on the function alone: a sum does not, a median does."
+    "Retraining from scratch after every deletion is the ideal that definitions of unlearning imitate, and "
+    "satisfies them. Deleting one person can then expose another who did not ask for it, as with an exact "
+    "median; for an exact sum retraining is a subtraction, and it does not."
 )
 WHERE = "Sections 1 and 1.2"
 RETRAINING = (

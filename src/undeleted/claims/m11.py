@@ -15,9 +15,8 @@ from undeleted.privacy import Budget
 
 SAYS = (
     "Compute a differentially private result afresh after every deletion. Each release is private; "
-    "together they are not: by deleting more and "
-    "more points an attacker sees more and more releases, and may infer the rest. Ensuring privacy of all "
-    "releases together costs utility."
+    "together they are not: by deleting more and more points an attacker sees more and more releases, and "
+    "may infer the rest. Ensuring privacy of all releases together costs utility."
 )
 WHERE = "Section 2.1"
 

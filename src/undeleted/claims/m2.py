@@ -9,8 +9,8 @@ from undeleted.schema import Schema, Text
 
 SAYS = (
     "A bulletin board lets people post in public and take their posts down. It is stateless, so it "
-    "satisfies the new definition. "
-    "Definitions under which Alice's presence must not be seen by others cannot allow it."
+    "satisfies the new definition. Definitions under which Alice's presence must not be seen by others "
+    "cannot allow it."
 )
 WHERE = "Section 4, and the survey in Section 1.2"
 

@@ -18,10 +18,9 @@ from undeleted.schema import Number, Schema
 from undeleted.statistics import ClippedSum
 
 SAYS = (
-    "Publish one differentially private sum and subtract what leavers contributed. That is "
-    "undeleted-safe, and differentially private "
-    "for those who stay over all releases. Its error is independent of k, where continual observation "
-    "must pay Ω(log k)."
+    "Publish one differentially private sum and subtract what leavers contributed. That is undeleted-safe, "
+    "and differentially private for those who stay over all releases. Its error is independent of k, where "
+    "continual observation must pay Ω(log k)."
 )
 WHERE = "Example 4.1"
 X = Number("x", min=0, max=100)

@@ -13,8 +13,7 @@ from undeleted.schema import Number, Schema
 
 SAYS = (
     "Release the exact median and ignore all deletions. This is stateless, so it is undeleted-safe, and "
-    "its rank error is at most k "
-    "after k deletions."
+    "its rank error is at most k after k deletions."
 )
 WHERE = "Section 4.1"
 
@@ -60,12 +59,12 @@ def m4(setting: Setting) -> Found:
     theory += [{"deletions": k, "rank error": s, "which": "worst case, found"} for k, s in enumerate(sharp)]
     caption = (
         "The worst rank error of a median that stays, by brute force; it is max(0, ⌈k/2⌉ − 1), less than "
-        "half of the paper's bound."
+        "half of the paper's bound, as long as enough people remain."
     )
     alt = "The found worst case lies on a staircase below half of the diagonal."
     picture = curves(rows, "deletions", "rank error", "which", theory=theory, caption=caption, alt=alt)
     note = (
         "The bound k is right; with the paper's error, which counts records strictly between, max(0, ⌈k/2⌉ "
-        "− 1) is reached and never exceeded."
+        "− 1) is never exceeded, and reached as long as enough people remain."
     )
     return Found(figures, (picture,), note=note)

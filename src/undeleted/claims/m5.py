@@ -18,15 +18,14 @@ from undeleted.schema import Number, Schema
 
 SAYS = (
     "Release a differentially private structure P that answers range counts, and answer P(a, b) less the "
-    "deleted points in the range. "
-    "Medians and quantiles follow, with differential privacy for those who stay and an error that does "
-    "not grow with deletions."
+    "deleted points in the range. Medians and quantiles follow, with differential privacy for those who "
+    "stay and an error that does not grow with deletions."
 )
-WHERE = "Example 4.4"
+WHERE = "Example 4.3"
 CORRECTION = (
-    "This is stateless, and so undeleted-safe, only if the whole of P is part of the first release. "
-    "Publishing medians that are read off a "
-    "P that stays hidden is not safe: each one tells a little more of P. It is safe with P as stated leakage."
+    "The example leaves open whether all of P is published. If it is, the mechanism is stateless, and so "
+    "undeleted-safe. If only medians are published, as Section 4.1 asks for, and P stays hidden, it is "
+    "not: each median tells a little more of P. It is then safe with P as stated leakage."
 )
 X = Number("x", min=0, max=2**12 - 1)
 SCHEMA = Schema([X])

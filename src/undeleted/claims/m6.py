@@ -14,8 +14,7 @@ from undeleted.statistics import Count, Histogram, Moments, SecondMoments
 
 SAYS = (
     "To fit a function to the framework: find sufficient statistics for it, estimate them with "
-    "differential privacy, and maintain them as "
-    "a function of the deleted points."
+    "differential privacy, and maintain them as a function of the deleted points."
 )
 WHERE = "Section 4.2"
 

@@ -16,9 +16,8 @@ from undeleted.schema import Boolean, Number, Schema
 
 SAYS = (
     "Any function that can be computed from sums of predicates over the data (the non-adaptive "
-    "statistical-query model of Cao and Yang) can "
-    "be maintained by subtracting what deleted points contribute. The first sums can be private, so the "
-    "framework suits the definition."
+    "statistical-query model of Cao and Yang) can be maintained by subtracting what deleted points "
+    "contribute. The first sums can be private, so the framework suits the definition."
 )
 WHERE = "Section 4.2, after Cao and Yang (2015)"
 LEARNERS = (

@@ -3,7 +3,7 @@
 import numpy as np
 
 from undeleted.baselines.ignore import Ignore
-from undeleted.claims._claim import Found, Setting, exactly, none_above
+from undeleted.claims._claim import Found, Setting, exactly
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import least, optimum
 from undeleted.claims.m3 import SCHEMA, X
@@ -14,9 +14,8 @@ from undeleted.mechanisms.noisy_sum import NoisySum
 from undeleted.privacy import Budget
 
 SAYS = (
-    "Release a differentially private result with an ε that is small enough to hide the whole group of "
-    "those who will leave, and ignore all "
-    "deletions. Nothing leaks, but the answer is about people who are gone."
+    "The folklore: release a differentially private result with parameters that are small enough to hide "
+    "the whole group of those who will leave, and simply ignore all deletions."
 )
 WHERE = "Section 1, privacy-oriented definitions of deletion"
 
@@ -39,19 +38,19 @@ def m8(setting: Setting) -> Found:
             rows.append({x: k, y: abs(int(z.value[0]) - exact) + 1, "curator": "ignore deletions"})
             rows.append({x: k, y: abs(int(subtracted.value[0]) - exact) + 1, "curator": "subtract"})
             theory.append({x: k, y: sum(people[:k]) + 1, "curator": "ignore deletions"})
-    noise = abs(int(first.value[0]) - sum(people))
-    drift = abs(abs(int(z.value[0]) - sum(people[gone:])) - sum(people[:gone]))
+    noise = int(first.value[0]) - sum(people)
+    drift = int(z.value[0]) - sum(people[gone:]) - sum(people[:gone])
     proof, command = least("ignore", k=2)
     figures = [
         exactly(f"releases of {gone:,} that differ from the first", changed, 0),
-        none_above(
-            "error after all deletions, less what the leavers had in sum: no more than the first noise",
-            drift,
-            noise,
-        ),
+        exactly("error after all deletions, less what the leavers had in sum: the first noise", drift, noise),
         exactly("least δ, up to two leave", optimum(proof), "0", command),
     ]
-    for definition, expected in (("undeleted-dynamic", True), ("cao-yang-2015", False)):
+    for definition, expected in (
+        ("undeleted-dynamic", True),
+        ("dp-folklore", True),
+        ("cao-yang-2015", False),
+    ):
         cell = ask(definition, specimen("ignore"))
         command = f"undeleted definitions show {definition} --on ignore"
         figures.append(exactly(f"{definition} holds", cell.answer.holds, expected, command))

@@ -10,8 +10,8 @@ from undeleted.games import dynamic_game
 
 SAYS = (
     "Who sees the sum before and after Alice left knows her number. That is a differencing attack on the "
-    "*deleted*; "
-    "it may be accepted, because Alice chose to leave, and it says nothing about those who stay."
+    "*deleted*; it may be accepted, because Alice chose to leave, and it says nothing about those who "
+    "stay."
 )
 WHERE = "Section 1, perfect retraining and privacy"
 

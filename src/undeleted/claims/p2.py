@@ -12,9 +12,9 @@ from undeleted.coins import seeded
 from undeleted.games import World, dynamic_game
 
 SAYS = (
-    "When somebody above the median leaves, the median moves to another person's value, who did not ask "
-    "for anything. "
-    "In a world of ten 0, one w and twelve 1, deleting a single 1 reveals w."
+    "For an odd number of people: when somebody above the median leaves, the median moves to another "
+    "person's value, who did not ask for anything. In a world of ten 0, one w and twelve 1, deleting a "
+    "single 1 reveals w."
 )
 WHERE = "Section 1.1, and the footnote in Section 4"
 

@@ -6,8 +6,7 @@ from undeleted.claims._runs import attack, least, optimum
 
 SAYS = (
     "Taken to the limit: let f(D) be empty while |D| ≥ n, and D itself otherwise. By deleting her own "
-    "record Alice makes a "
-    "curator that retrains f publish everybody else."
+    "record Alice makes a curator that retrains f publish everybody else."
 )
 WHERE = "Section 1.1, footnote 2"
 

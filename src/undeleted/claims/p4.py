@@ -4,16 +4,17 @@ from itertools import product
 from math import sqrt
 from typing import Any
 
-from undeleted.claims._claim import Figure, Found, Setting, about, exactly
+from undeleted.attacks._reconstruction import predicted_fraction
+from undeleted.claims._claim import Figure, Found, Setting, about, exactly, more_than
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import attack
+from undeleted.coins import DiscreteLaplace
+from undeleted.intervals import standard_deviation
 
 SAYS = (
     "CountMod(T), how many i occur 2 times modulo 3, has sensitivity 1, so one release is easy to make "
-    "private. An attacker "
-    "who controls 3n copies of every i turns deletions into n counting queries of its choice, and "
-    "reconstructs D unless the "
-    "error is of order √n."
+    "private. An attacker who controls 3n copies of every i turns deletions into n counting queries of its "
+    "choice, and reconstructs D unless the error is of order √n."
 )
 WHERE = "Section 2.1"
 
@@ -27,17 +28,25 @@ def p4(setting: Setting) -> Found:
     for epsilon in epsilons:
         found, command = attack("count-mod", n=n, epsilon=epsilon, seed=setting.seed)
         what = f"share of {n:,} recovered, every release ({epsilon:g}, 0)-DP"
-        figures.append(recovered(what, found, command))
+        alpha = standard_deviation(DiscreteLaplace(1 / epsilon)) ** 2
+        figures.append(recovered(what, found, alpha, command))
         rows.append({x: epsilon, y: found["recovered"], "curator": "recomputed after every deletion"})
-        theory.append({x: epsilon, y: found["predicted"], "curator": "recomputed after every deletion"})
+        theory.append(
+            {x: epsilon, y: predicted_fraction(alpha, n), "curator": "recomputed after every deletion"}
+        )
         still, other = attack("count-mod", n=n, epsilon=epsilon, against="release-once", seed=setting.seed)
         rows.append({x: epsilon, y: still["recovered"], "curator": "released once"})
         theory.append({x: epsilon, y: 0.5, "curator": "released once"})
-    figures.append(guesses(f"the same against a first release that stays, ε = {epsilon:g}", still, other))
+    figures.append(more_than(f"share recovered at ε = {epsilon:g}", found["recovered"], 0.99, command))
+    figures.append(
+        guesses(f"the same attacker against a first release that stays, ε = {epsilon:g}", still, other)
+    )
     one, two = sensitivities()
     figures.append(exactly("sensitivity when somebody is added or removed, by brute force", one, 1))
     figures.append(exactly("sensitivity when somebody is replaced, by brute force", two, 2))
-    caption = f"Recovered share of {n:,} people; the line is Q(1/(4√(α/n))) for the measured error α."
+    caption = (
+        f"Recovered share of {n:,} people; the line is 1 − Q(1/(4√(α/n))) for the variance α of the noise."
+    )
     alt = (
         "The recovered share rises with ε from about two thirds to all; the release-once curator stays at "
         "a half."
@@ -50,14 +59,24 @@ def p4(setting: Setting) -> Found:
     )
 
 
-def recovered(what: str, found: dict[str, Any], command: str) -> Figure:
-    """A recovered share beside its prediction; errors of single people are uncorrelated."""
-    p, n = found["predicted_with_misses"], found["n"]
-    return about(what, found["recovered"], p, sqrt((p * (1 - p) + 1 / n) / n), command)
+def recovered(what: str, found: dict[str, Any], alpha: float, command: str, missed: float = 0.0) -> Figure:
+    """A recovered share beside what the noise's own law predicts; errors of single people are uncorrelated.
+
+    `alpha` is the variance of an answer.  A share `missed` of the blocks is expected to answer other queries:
+    that takes their signal away, and adds errors of n/8, twice the variance of a query.
+    """
+    n, blocks = found["n"], found["releases"]
+
+    def predict(share: float) -> float:
+        return predicted_fraction((1 - share) * alpha + share * n / 8, n, share)
+
+    p = predict(missed)
+    by_misses = (predict(missed + 1 / blocks) - p) * sqrt(missed * blocks)
+    return about(what, found["recovered"], p, sqrt((p * (1 - p) + 1 / n) / n + by_misses**2), command)
 
 
 def guesses(what: str, found: dict[str, Any], command: str) -> Figure:
-    """Half of the people are members, so guessing without knowing anything finds a half."""
+    """Half of the people are members: an attacker whose answers never change is right about a half."""
     return about(what, found["recovered"], 0.5, 0.5 / sqrt(found["n"]), command)
 
 

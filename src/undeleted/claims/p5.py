@@ -3,17 +3,17 @@
 from math import exp
 
 from undeleted.attacks._tasks import round_half_up
-from undeleted.claims._claim import Found, Setting, exactly, share
+from undeleted.claims._claim import Found, Setting, exactly, more_than, share
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import attack
 from undeleted.claims.p4 import guesses, recovered
+from undeleted.coins import DiscreteLaplace
+from undeleted.intervals import standard_deviation
 
 SAYS = (
     "Let the number of stars in the data choose which of n Fourier queries is to be answered, with a "
-    "tolerance of k stars. "
-    "One answer can be private, with k about 1/ε. Deleting 3kn stars of one's own one by one walks "
-    "through all n queries. At a "
-    "multiple of 3k stars exactly one index is allowed."
+    "tolerance of k stars. One answer can be private, with k about 1/ε. Deleting 3kn stars of one's own "
+    "one by one walks through all n queries. At a multiple of 3k stars exactly one index is allowed."
 )
 WHERE = "Section 2.1, reducing the number of deletions"
 
@@ -23,8 +23,15 @@ def p5(setting: Setting) -> Found:
     found, command = attack("star", n=n, k=32, epsilon=epsilon, seed=setting.seed)
     still, other = attack("star", n=n, k=32, epsilon=epsilon, against="release-once", seed=setting.seed)
     figures = [
-        recovered(f"share of {n:,} recovered by deleting {found['deletions']:,} stars", found, command),
-        guesses("the same against a first release that stays", still, other),
+        recovered(
+            f"share of {n:,} recovered by deleting {found['deletions']:,} stars",
+            found,
+            standard_deviation(DiscreteLaplace(2 / epsilon)) ** 2,
+            command,
+            beyond(32, epsilon),
+        ),
+        more_than("that share", found["recovered"], 0.99),
+        guesses("the same attacker against a first release that stays", still, other),
         exactly("numbers of stars without an allowed index, k = 1 … 12, up to 40 queries", *empty()),
         exactly("multiples of 3k with other than one allowed index", *ambiguous()),
     ]

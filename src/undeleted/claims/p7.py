@@ -1,6 +1,8 @@
 """Generalized differencing: releases that are uniform one by one, and give somebody away in pairs."""
 
 from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
 
 from undeleted.attacks.xor_pad import curator_of
 from undeleted.claims._claim import Found, Picture, Setting, exactly, share
@@ -9,13 +11,13 @@ from undeleted.claims._runs import attack, least, optimum
 from undeleted.coins import exact_law, seeded
 from undeleted.definitions._specimens import specimen
 from undeleted.definitions._table import ask
+from undeleted.definitions.chourasia_shah_2023 import chourasia_shah_2023
 
 SAYS = (
-    "Publish a random pad z, and z ⊕ x when x is deleted: every single release is uniform, and two of "
-    "them give x away. Publish "
-    "z ⊕ y instead, for a random y who stays, and two of them give an undeleted point away. Definitions "
-    "that judge one release at "
-    "a time, such as Chourasia and Shah's, cannot see either."
+    "Publish a random pad z, and z ⊕ x when x is deleted: every single release is uniform, and two of them "
+    "give x away. Publish z ⊕ y instead, for a random y who stays, and two of them give an undeleted point "
+    "away. Definitions that judge one release at a time can be vulnerable, such as Chourasia and Shah's, "
+    "which allows the first."
 )
 WHERE = "Section 2.2"
 
@@ -50,10 +52,15 @@ def p7(setting: Setting) -> Found:
         figures.append(
             exactly(f"{name} satisfies Chourasia and Shah's definition", cell.answer.holds, allowed, command)
         )
+    larger = replace(specimen("xor-undeleted"), n=4, k=3, _played={})
+    strict = chourasia_shah_2023(larger, factor=Fraction(1))
+    what = "how far xor-undeleted is from that definition, four people and three requests that adapt, ε = 0"
+    figures.append(exactly(what, str(strict.distance), "1/6"))
     note = (
-        "z is always the initial pad. A cumulative variant, z_ℓ = z_(ℓ−1) ⊕ x, already fails Chourasia "
-        "and Shah's definition "
-        "when the requests adapt, so it would not show what the paper wants to show."
+        "z is always the initial pad. A cumulative variant, z_ℓ = z_(ℓ−1) ⊕ x, already fails Chourasia and "
+        "Shah's definition when the requests adapt, so it would not show what the paper wants to show. Nor "
+        "does that definition let the second pad pass if closeness is perfect: after two outputs a request "
+        "may depend on what they gave away."
     )
     return Found(tuple(figures), (picture(setting),), note=note)
 

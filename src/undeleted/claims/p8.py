@@ -7,18 +7,16 @@ from undeleted.claims._runs import attack
 
 SAYS = (
     "A curator reruns Lloyd's algorithm for 2-means on the line after every deletion and publishes the "
-    "centres. An attacker with a "
-    "share of the points learns the sizes of the clusters, and when exactly one point jumps between them "
-    "it learns that point. "
-    "This happens several times, on uniform and on bimodal data."
+    "centres. An attacker with a share of the points learns the sizes of the clusters, and when exactly "
+    "one point jumps between them it learns that point. This happens several times, on uniform and on "
+    "bimodal data."
 )
 WHERE = "Appendix A"
 NOTE = (
     "Where the far centre stands still the size of the other cluster has a closed form, and centre × size "
-    "is a prefix sum: that "
-    "subsumes the appendix's search for integers. Only whole sums are believed, so no claim is ever "
-    "wrong. The authors' program "
-    "counts events without a solution as successes, and never isolates a point; ours does not count them."
+    "is a prefix sum: that subsumes the appendix's search for integers. Only whole sums are believed, so "
+    "no claim is ever wrong. The authors' program counts events without a solution as successes, and never "
+    "isolates a point; ours does not count them."
 )
 
 

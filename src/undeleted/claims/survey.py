@@ -5,9 +5,8 @@ from undeleted.claims._pictures import bars
 from undeleted.definitions._table import survey as table
 
 SAYS = (
-    "Definitions that perfect retraining satisfies are open to the attacks. Those that it does not "
-    "satisfy rule out exact sums and bulletin boards. "
-    "The new definition allows those and refuses the leaky ones."
+    "Definitions that perfect retraining satisfies are open to the attacks. Those that it does not satisfy "
+    "rule out exact sums and bulletin boards. The new definition allows those and refuses the leaky ones."
 )
 WHERE = "Section 1.2"
 

@@ -263,7 +263,7 @@ def status(store: Store = None, json: AsJson = False) -> None:
         "store": at,
         "version": f"v{found.version}",
         "budget": _budget(found),
-        "error": "as at publication: deletions add no noise",
+        "noise": "as at publication: deletions add none",
         "erasure": f"pending: {pending}" if found.erasure_pending else "nothing waits to be erased",
         "folding": f"held back: {found.held:,}" if found.held else "no deletion is held back",
     }

@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -55,18 +56,25 @@ def reproduce(
                 "Install it with `pip install 'undeleted[plots]'`.",
             )
     report = Reproduction.open(out, Setting(quick, seed), overwrite=overwrite)
-    kept = [] if only else [name for name in wanted if name in report.results]
+    kept = [] if only else report.kept(wanted)
     if kept:
         print(f"{len(kept)} of {len(wanted)} claims were there already", file=sys.stderr)
-    for name in _progress([name for name in wanted if name not in kept]):
-        result = report.add(name)
-        if not json:
-            print(f"{name:<7} {result['verdict']:<24} {result['title']}", flush=True)
+    try:
+        for name in _progress(wanted, kept):
+            result = report.results[name] if name in kept else report.add(name)
+            if not json:
+                print(f"{name:<7} {result['verdict']:<24} {result['title']}", flush=True)
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on where it was", file=sys.stderr)
+        raise
     written = report.write_page(page)
     if json:
         print_json(_without_pictures(report.as_json()) | {"page": str(written)})
     else:
-        print("\n" + "  ".join(f"{n} {verdict}" for verdict, n in report.summary.items() if n))
+        counts = Counter(report.results[name]["verdict"] for name in wanted)
+        print(
+            "\n" + "  ".join(f"{counts[verdict]} {verdict}" for verdict in report.summary if counts[verdict])
+        )
         print(f"written  {written}")
     return int(any(result["verdict"] == "does not hold" for result in report.results.values()))
 
@@ -80,7 +88,7 @@ def _without_pictures(report: dict[str, Any]) -> dict[str, Any]:
     return report | {"claims": claims}
 
 
-def _progress(names: list[str]) -> Iterator[str]:
+def _progress(names: list[str], kept: list[str]) -> Iterator[str]:
     """A bar over the claims on a terminal; silence in a pipe."""
     if not sys.stderr.isatty():
         yield from names
@@ -89,8 +97,8 @@ def _progress(names: list[str]) -> Iterator[str]:
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reproducing", total=len(names))
+        task = bar.add_task("reproducing", total=len(names) - len(kept))
         for name in names:
             bar.update(task, description=f"reproducing {name}")
             yield name
-            bar.advance(task)
+            bar.advance(task, int(name not in kept))

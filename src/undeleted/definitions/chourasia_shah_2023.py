@@ -25,7 +25,6 @@ CLAIMS = {
     "exact-sum": False,
     "bulletin-board": False,
     "xor-pad": True,
-    "xor-undeleted": True,
 }
 MOST_EVENTS = 1 << 10
 

@@ -76,11 +76,13 @@ class Reproduction:
     def open(cls, folder: Path, setting: Setting, *, overwrite: bool = False) -> "Reproduction":
         """What is there already, if it belongs to this run."""
         report = cls(folder, setting)
-        path = folder / "report.json"
+        path, page = folder / "report.json", folder / "index.html"
         if folder.exists() and not folder.is_dir():
             raise BadFile(str(folder), "is a file, and a report is a folder.", "Name another --out.")
+        if page.exists() and not path.exists() and not overwrite:
+            raise BadFile(str(page), "is there, and is not of a report.", REMEDY)
         if not path.exists() or overwrite:
-            folder.mkdir(parents=True, exist_ok=True)
+            _begin(folder)
             return report
         kept = _read(path)
         if report._identity() != {key: kept.get(key) for key in report._identity()}:
@@ -88,7 +90,13 @@ class Reproduction:
             other = f"{effort}, seed {kept.get('seed')}, undeleted {kept.get('undeleted')} {kept.get('code')}"
             raise BadFile(str(path), f"holds another report ({other}).", REMEDY)
         report.results, report.seconds = kept["claims"], kept["seconds"]
+        _begin(folder)
         return report
+
+    def kept(self, wanted: Sequence[str]) -> list[str]:
+        """Those that need not be run again; what broke off is tried once more."""
+        there = [name for name in wanted if name in self.results]
+        return [name for name in there if self.results[name]["figures"][0]["what"] != CRASHED]
 
     def add(self, name: str) -> dict[str, Any]:
         """Run a claim and write everything down."""
@@ -108,7 +116,8 @@ class Reproduction:
 
     def command(self, name: str = "") -> str:
         """The command that makes this report, or one claim of it."""
-        only = f" --only {name}" if name else ""
+        some = [name] if name else list(self.results) if len(self.results) < len(claims()) else []
+        only = "".join(f" --only {one}" for one in some)
         return (
             f"undeleted reproduce{only}{' --quick' if self.setting.quick else ''} --seed {self.setting.seed}"
         )
@@ -148,28 +157,23 @@ class Reproduction:
 
 
 def code() -> str:
-    """A digest of the package's own source: a claim that was kept must be what would be run now."""
-    digest = sha256()
-    files = sorted(Path(str(resources.files("undeleted"))).rglob("*.py"))
-    for file in files:
-        digest.update(file.read_bytes())
+    """A digest of our source and of the libraries' versions: a kept claim must be what would be run now."""
+    digest = sha256(json.dumps(libraries()).encode())
+    folder = Path(str(resources.files("undeleted")))
+    for file in sorted(folder.rglob("*.py")):
+        digest.update(str(file.relative_to(folder)).encode() + file.read_bytes())
     return digest.hexdigest()[:16]
 
 
 def machine() -> dict[str, Any]:
     """Facts that differ between machines, and nothing else."""
-    versions = {}
-    for name in LIBRARIES:
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            versions[name] = "not there"
-    return {
-        "python": platform.python_version(),
-        "system": platform.system(),
-        "cores": os.cpu_count(),
-        "libraries": versions,
+    return {"python": platform.python_version(), "system": platform.system(), "cores": os.cpu_count()} | {
+        "libraries": libraries()
     }
+
+
+def libraries() -> dict[str, str]:
+    return {name: metadata.version(name) for name in LIBRARIES}
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -180,6 +184,17 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(kept, dict) or not {"claims", "seconds", "code"} <= kept.keys():
         raise BadFile(str(path), "is not a report of ours.", REMEDY)
     return kept
+
+
+def _begin(folder: Path) -> None:
+    """See that the folder is there and can be written, before the work begins."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _replace(folder / ".begun", "")
+        (folder / ".begun").unlink()
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise BadFile(str(folder), f"cannot be written ({why}).", "Name another --out.") from None
 
 
 def _replace(path: Path, text: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from undeleted.claims._claim import short
 from undeleted.report._page import page as whole
 from undeleted.report._page import scrolled
-from undeleted.report.reproduction import Reproduction
+from undeleted.report.reproduction import Reproduction, claims
 
 STYLE = """
 .lead { font-size: 1.15rem; } .badge { font-weight: 600; white-space: nowrap; }
@@ -59,7 +59,8 @@ CONFIG: dict[str, Any] = {
 def page(report: Reproduction) -> str:
     """The page; no request leaves the machine."""
     counts = report.summary
-    total = sum(counts.values())
+    total = len(report.results)
+    what = "every claim" if total == len(claims()) else f"{total} of {len(claims())} claims"
     effort = "A quick run" if report.setting.quick else "A full run"
     said = ", ".join(f'<span class="{TONES[v]}">{n} {_verb(v, n)}</span>' for v, n in counts.items() if n)
     contents = "".join(
@@ -74,10 +75,11 @@ def page(report: Reproduction) -> str:
     body = f"""<h1>Protecting the Undeleted in Machine Unlearning, reproduced</h1>
 <p class=lead>When a person asks to be deleted and a system retrains, the people who <em>stay</em> may be
 exposed. Cohen, Kohen, Nissim and Stemmer (2026) prove it, define what safety for the undeleted means, and
-give mechanisms that have it. This page runs every claim of their paper and says what came out.</p>
-<p class=lead>{total} claims: {said}.</p>
+give mechanisms that have it. This page runs {what} of their paper and says what came out.</p>
+<p class=lead>{total} claim{"s" if total != 1 else ""}: {said or "none yet"}.</p>
 <p>Every verdict is the outcome of assertions over the figures below it. A figure of chance is shown with its
-95 % interval, and fails only where chance would explain it once in a million runs.</p>
+95 % interval, and fails only where chance would explain it once in a million runs; where it must only exceed
+a bound, the bound is far from where it is expected.</p>
 <pre>{escape(report.command())}</pre>
 <nav aria-label="claims"><ol class=claims>{contents}</ol></nav>
 {sections}
@@ -172,7 +174,8 @@ def _survey(cells: list[Mapping[str, Any]]) -> str:
     )
     top = f"<thead><tr><th scope=col>holds for</th>{head}</tr></thead>"
     table = scrolled(f"<table class=survey>{top}<tbody>{body}</tbody></table>", "the survey")
-    return f"<p>Bold where the paper says the same; plain where it says nothing.</p>{table}"
+    how = "Bold where the paper says the same; plain where it says nothing. A table that is too wide scrolls."
+    return f"<p>{how}</p>{table}"
 
 
 def _cell(cell: Mapping[str, Any]) -> str:

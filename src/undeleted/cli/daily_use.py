@@ -59,9 +59,12 @@ def daily_use(seed: int) -> list[tuple[str, str]]:
         (folder / "leavers.txt").write_text(
             "".join(f"p{i:05d}\n" for i in range(0, MANY, 100)), encoding="utf-8"
         )
-        store = ["--store", str(folder / "people.db")]
+        store = ["--store", str(folder / "undeleted.db")]
         for shown, arguments in (
-            ("init people.csv", ["init", str(folder / "people.csv"), "--out", str(folder / "draft.toml")]),
+            (
+                "init people.csv --out draft.toml",
+                ["init", str(folder / "people.csv"), "--out", str(folder / "draft.toml")],
+            ),
             ("publish spec.toml", ["publish", str(folder / "spec.toml"), *store]),
             ("show", ["show", *store]),
             ("delete --from leavers.txt", ["delete", "--from", str(folder / "leavers.txt"), *store]),

@@ -45,7 +45,12 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+LONG = ("2-means", "certified removal")  # half a minute and more
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in BROKEN]
+)
 def test_what_leaks_is_broken_and_its_witness_replays(name, tmp_path):
     target, least, exposing = BROKEN[name]
     found = audit(target, LOOSE)
@@ -72,6 +77,7 @@ def test_river_forgets_a_mean_and_not_a_variance():
     assert variance.forgets.evidence["after_deletion"] != variance.forgets.evidence["afresh"]
 
 
+@pytest.mark.slow
 def test_everything_public_is_safe_up_to_rounding_which_is_told(tmp_path):
     """GaussianNB's next state follows from the last one and the deleted row; its floating point does not."""
     target = Named("sklearn.naive_bayes:GaussianNB", see=("fitted",))
@@ -111,6 +117,7 @@ def test_randomised_ones_that_are_safe_are_not_broken(name):
     assert found.rounding is None
 
 
+@pytest.mark.slow
 def test_noise_drawn_once_is_safe_and_noise_drawn_again_is_not():
     """One line of difference between the two."""
     for leaky in (tiny("FreshNoise"), Named("recompute:sum")):

@@ -115,7 +115,7 @@ def test_misuse_is_exit_2_with_what_to_do(arguments, says, capsys):
 @pytest.mark.parametrize(
     ("target", "code"),
     [
-        ("exec:sh examples/median.sh", 1),
+        pytest.param("exec:sh examples/median.sh", 1, marks=pytest.mark.slow),
         ("examples/newton_weights.py:Weights", 1),
         ("examples/usearch_index.py:Neighbours", 1),
         ("examples/counting_bloom.py:Sketch", 0),

@@ -98,6 +98,7 @@ def test_a_cell_of_the_survey_with_its_witness(capsys):
         assert words in shown
 
 
+@pytest.mark.slow
 def test_the_survey_as_table_page_and_json(capsys, tmp_path):
     target = tmp_path / "survey.html"
     assert run(["definitions", "--html", str(target)]) == 0

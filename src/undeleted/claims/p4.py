@@ -68,7 +68,7 @@ def recovered(what: str, found: dict[str, Any], alpha: float, command: str, miss
     n, blocks = found["n"], found["releases"]
 
     def predict(share: float) -> float:
-        return predicted_fraction((1 - share) * alpha + share * n / 8, n, share)
+        return predicted_fraction(alpha + share * n / 8, n, share)
 
     p = predict(missed)
     by_misses = (predict(missed + 1 / blocks) - p) * sqrt(missed * blocks)

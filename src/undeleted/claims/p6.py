@@ -122,7 +122,7 @@ def from_one_release(n: int, k: int, t: int, epsilon: float, seed: int) -> Figur
     share_known = t / n
     spread = sqrt(share_known * (1 - share_known) / 4 + 4 * share_known * sigma**2 / n)
     p = float(ndtr(share_known / 2 / spread))
-    what = "share recovered from the first release alone, used as well as can be"
+    what = "share recovered from the first release alone, all of its answers used"
     return about(what, right, p, sqrt(p * (1 - p) / n))
 
 
@@ -146,7 +146,7 @@ def against_controlled(setting: Setting) -> Picture:
             found, _ = attack("batch-queries", n=n, k=k, t=t, epsilon=epsilon, delta=DELTA, seed=setting.seed)
             rows.append({x: found["controlled"], y: found["recovered"], by: f"ε = {epsilon:g}"})
             alpha, missed = sigma_of("tight", t, epsilon, DELTA) ** 2, beyond(k, epsilon)
-            predicted = predicted_fraction((1 - missed) * alpha + missed * n / 8, n, missed)
+            predicted = predicted_fraction(alpha + missed * n / 8, n, missed)
             theory.append({x: found["controlled"], y: predicted, by: f"ε = {epsilon:g}"})
     caption = (
         f"Recovered share of {n:,} people against the points that the attacker controls (k = {k}); lines "

@@ -179,3 +179,12 @@ def test_what_broke_off_is_tried_again(tmp_path, monkeypatch):
         patch.setattr("undeleted.attacks.threshold.run", stop)
         assert run(["reproduce", "--quick", "--out", str(tmp_path)]) == 1
     assert run(["reproduce", "--quick", "--out", str(tmp_path)]) == 0
+
+
+def test_claims_are_listed(capsys):
+    assert run(["list", "claims", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [entry["name"] for entry in listed] == claims()
+    assert all(entry["says"] and entry["where"] for entry in listed)
+    assert run(["list", "claims"]) == 0
+    assert "Appendix A" in capsys.readouterr().out

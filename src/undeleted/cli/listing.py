@@ -14,6 +14,7 @@ Kind = Literal[
     "baselines",
     "attacks",
     "definitions",
+    "claims",
     "subjects",
     "statistics",
     "engines",
@@ -22,28 +23,44 @@ Kind = Literal[
 
 def listing(kind: Annotated[Kind, typer.Argument(help="What to list.")], json: AsJson = False) -> None:
     """List what there is of a kind; `subjects` are what `verify` takes."""
-    folder = f"undeleted.{kind}"
-    found = (
-        _subjects()
-        if kind == "subjects"
-        else [
-            {
-                "name": name,
-                "summary": registry.summary(folder, name),
-                **(registry.constant(folder, name, "FACTS") or {}),
-            }
-            for name in registry.names(folder)
-        ]
-    )
+    listed = {"subjects": _subjects, "claims": _claims}
+    found = listed[kind]() if kind in listed else _of(f"undeleted.{kind}")
     if json:
         print_json(found)
         return
     width = max(len(entry["name"]) for entry in found) + 2
     for entry in found:
         print(f"{entry['name']:<{width}}{entry['summary']}")
-        for fact in ("claim", "controls", "learns", "predicts"):
+        for fact in ("claim", "controls", "learns", "predicts", "where"):
             if fact in entry:
                 print(f"{'':<{width}}{fact:<10}{entry[fact]}")
+
+
+def _of(folder: str) -> list[dict[str, str]]:
+    """What a folder holds."""
+    return [
+        {
+            "name": name,
+            "summary": registry.summary(folder, name),
+            **(registry.constant(folder, name, "FACTS") or {}),
+        }
+        for name in registry.names(folder)
+    ]
+
+
+def _claims() -> list[dict[str, str]]:
+    """What `reproduce` runs, in the order of the paper."""
+    from undeleted.report.reproduction import FOLDER, claims
+
+    return [
+        {
+            "name": name,
+            "summary": registry.summary(FOLDER, name.lower()),
+            "where": registry.constant(FOLDER, name.lower(), "WHERE"),
+            "says": registry.constant(FOLDER, name.lower(), "SAYS"),
+        }
+        for name in claims()
+    ]
 
 
 def _subjects() -> list[dict[str, str]]:

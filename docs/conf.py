@@ -33,5 +33,10 @@ html_copy_source = False
 
 
 def setup(app):  # type: ignore[no-untyped-def]
-    """The reference is written anew from the code before every build."""
+    """The reference is written anew before every build; machinery of scikit-learn stays out of it."""
     app.connect("builder-inited", lambda _: generated.write())
+    app.connect("autodoc-skip-member", skip)
+
+
+def skip(app, what, name, thing, skipped, options):  # type: ignore[no-untyped-def]
+    return True if name.startswith("set_") and name.endswith("_request") else None

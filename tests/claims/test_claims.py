@@ -157,7 +157,8 @@ def test_verdicts_follow_from_the_figures():
     assert Found((good, literal), correction="it is 1").verdict == "holds with a correction"
     assert Found((good, literal)).verdict == "does not hold", "a failure that nobody corrects"
     assert Found((good,), correction="it is 1").verdict == "does not hold", "a correction of nothing"
-    assert Found((good, literal, bad)).verdict == "does not hold"
+    assert Found((good, literal, bad), correction="it is 1").verdict == "does not hold"
+    assert Found((good, bad)).verdict == "does not hold"
     assert Found(()).verdict == "does not hold", "nothing measured, nothing shown"
 
 

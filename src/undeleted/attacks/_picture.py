@@ -97,9 +97,7 @@ def save_image(pixels: Any, target: Path) -> None:
     if target.suffix == ".png":
         image.save(target)
         return
-    data = io.BytesIO()
-    image.save(data, "png")
-    href = "data:image/png;base64," + base64.b64encode(data.getvalue()).decode()
+    href = f"data:image/png;base64,{as_png(pixels)}"
     height, width = pixels.shape
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">'
@@ -110,3 +108,12 @@ def save_image(pixels: Any, target: Path) -> None:
         f"<!doctype html><html lang='en'><title>undeleted: a hidden picture</title><body>{svg}</body></html>"
     )
     target.write_text(svg if target.suffix == ".svg" else page, encoding="utf-8")
+
+
+def as_png(pixels: Any) -> str:
+    """Grey pixels as a PNG, in base64."""
+    from PIL import Image
+
+    data = io.BytesIO()
+    Image.fromarray(pixels).save(data, "png", optimize=True)
+    return base64.b64encode(data.getvalue()).decode()

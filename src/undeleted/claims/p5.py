@@ -1,5 +1,6 @@
 """Star: one's own stars choose the query, and 3kn of them reconstruct n others."""
 
+from collections.abc import Callable
 from math import exp
 
 from undeleted.attacks._tasks import round_half_up
@@ -32,7 +33,9 @@ def p5(setting: Setting) -> Found:
         ),
         more_than("that share", found["recovered"], 0.99),
         guesses("the same attacker against a first release that stays", still, other),
-        exactly("numbers of stars without an allowed index, k = 1 … 12, up to 40 queries", *empty()),
+        exactly(
+            "numbers of stars without an allowed index, k = 1 … 12, up to 40 queries", without_an_index(), 0
+        ),
         exactly("multiples of 3k with other than one allowed index", *ambiguous()),
     ]
     x, y = "k", "share of releases at a wrong index"
@@ -75,16 +78,21 @@ def beyond(k: int, epsilon: float) -> float:
     return (r**up + r**down) / (1 + r)
 
 
-def empty() -> tuple[int, int]:
-    """How many of the star counts have no allowed index, as the introduction rounds; and the prediction."""
-    missing = 0
-    for k in range(1, 13):
-        for stars in range(3 * k * 40 + 1):
-            missing += round_half_up(stars - k, 3 * k) > round_half_up(stars + k, 3 * k)
-    return missing, 0
+Rounding = Callable[[int, int], int]  # of a fraction, given as numerator and denominator
+
+
+def without_an_index(up: Rounding = round_half_up, down: Rounding = round_half_up) -> int:
+    """How many star counts allow no index from (Star − k)/3k, rounded up, to (Star + k)/3k, rounded down.
+
+    k = 1 … 12, up to 40 queries; the introduction rounds both to the nearest.
+    """
+    return sum(
+        up(stars - k, 3 * k) > down(stars + k, 3 * k) for k in range(1, 13) for stars in range(120 * k + 1)
+    )
 
 
 def ambiguous() -> tuple[int, int]:
+    """How many multiples of 3k allow other than one index; and the prediction."""
     found = 0
     for k in range(1, 13):
         for r in range(1, 41):

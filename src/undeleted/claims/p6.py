@@ -1,22 +1,19 @@
 """Batch queries: few controlled points reconstruct almost everybody, the headline theorem."""
 
-import base64
-import io
 from math import ceil, log, log2, sqrt
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 
 from undeleted.attacks._blocks import single
-from undeleted.attacks._picture import frames_of, hidden_picture
+from undeleted.attacks._picture import as_png, frames_of, hidden_picture
 from undeleted.attacks._reconstruction import (
     exact_answers,
     hidden_half,
     predicted_fraction,
     reconstruct,
 )
-from undeleted.attacks._tasks import BatchQueries, round_half_up
+from undeleted.attacks._tasks import BatchQueries
 from undeleted.attacks.batch_queries import sigma_of
 from undeleted.claims._claim import (
     Figure,
@@ -32,7 +29,7 @@ from undeleted.claims._claim import (
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import attack
 from undeleted.claims.p4 import recovered
-from undeleted.claims.p5 import beyond
+from undeleted.claims.p5 import beyond, without_an_index
 from undeleted.coins import DiscreteGaussian, DiscreteLaplace, seeded
 
 SAYS = (
@@ -94,11 +91,11 @@ def p6(setting: Setting) -> Found:
         "theorem's attacker gets wrong"
     )
     figures.append(none_above(what, every["wrong"] / max(1, once["wrong"]), 0.5, other))
-    appendix, introduction = empty_sets()
+    appendix = without_an_index(lambda a, b: -(-a // b), lambda a, b: a // b)  # ⌈·⌉ and ⌊·⌋
     what = "star counts without an allowed index, k = 1 … 12, as the appendix writes it"
     figures.append(exactly(what, appendix, 0, literal=True))
     figures.append(exactly("the same, by formula: 40·Σ(k − 1)", appendix, 40 * sum(range(12))))
-    figures.append(exactly("the same, rounded to the nearest index", introduction, 0))
+    figures.append(exactly("the same, rounded to the nearest index", without_an_index(), 0))
     blocks, more = any_budget(setting)
     figures += more
     return Found(tuple(figures), (hidden(setting), against_controlled(setting), blocks), CORRECTION, NOTE)
@@ -124,16 +121,6 @@ def from_one_release(n: int, k: int, t: int, epsilon: float, seed: int) -> Figur
     p = float(ndtr(share_known / 2 / spread))
     what = "share recovered from the first release alone, all of its answers used"
     return about(what, right, p, sqrt(p * (1 - p) / n))
-
-
-def empty_sets() -> tuple[int, int]:
-    """Star counts with no allowed index, k = 1 … 12 and up to 40 blocks: in the appendix, and rounded."""
-    ceilings = rounded = 0
-    for k in range(1, 13):
-        for stars in range(3 * k * 40 + 1):
-            ceilings += -((k - stars) // (3 * k)) > (stars + k) // (3 * k)
-            rounded += round_half_up(stars - k, 3 * k) > round_half_up(stars + k, 3 * k)
-    return ceilings, rounded
 
 
 def against_controlled(setting: Setting) -> Picture:
@@ -208,12 +195,4 @@ def hidden(setting: Setting) -> Picture:
     alt = (
         "Top row: rings and waves become clearer from frame to frame. Bottom row: all four frames stay grey."
     )
-    return Picture(caption, alt, png=_png(pixels))
-
-
-def _png(pixels: Any) -> str:
-    from PIL import Image
-
-    data = io.BytesIO()
-    Image.fromarray(pixels).save(data, "png", optimize=True)
-    return base64.b64encode(data.getvalue()).decode()
+    return Picture(caption, alt, png=as_png(pixels))

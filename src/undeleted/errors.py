@@ -25,6 +25,8 @@
     │   └── BadSpec               a line of a spec that cannot be
     ├── BadConnection             a database that cannot be reached, or has no such table
     ├── StoreError                a store that is held, missing its key, or not as it was left
+    ├── BadReceipt                a text that has not the form of a receipt
+    ├── Busy                      too much is asked for at once
     ├── MissingBounds             an estimator without public bounds, classes or categories
     ├── UndeclaredValue           a label or category that an estimator's declaration does not have
     └── TargetFailed              an audited system crashed, hung, or answered what cannot be judged
@@ -263,6 +265,23 @@ class BadConnection(UndeletedError):
 
 class StoreError(UndeletedError):
     """A store that is held, missing its key, or not as it was left."""
+
+
+class BadReceipt(UndeletedError):
+    """A text that has not the form of a receipt.  Whether a receipt is genuine is another question."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this has not the form of a receipt; nothing was deleted.",
+            "Give the whole receipt, as it was handed out: three parts with a dot between.",
+        )
+
+
+class Busy(UndeletedError):
+    """Too much is asked for at once; nothing was done."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what}; nothing was done.", "Try again in a second: asking twice is safe.")
 
 
 class TargetFailed(UndeletedError):

@@ -49,17 +49,35 @@ def frames_of(n: int, world: Callable[[bool], Any], attacker: Callable[..., Any]
     return np.concatenate([np.concatenate(row, axis=1) for row in rows], axis=0)
 
 
+def seen_after(n: int, world: Any, attacker: Callable[..., Any], blocks: int) -> tuple[Any, Any]:
+    """What the attacker sees when so many blocks were answered: pixels, and who it thinks is a member."""
+    at: list[Any] = []
+
+    def progress(answers: Any, block: int) -> None:
+        if world.blocks - block + 1 == blocks:
+            at.append(_known(answers, block, n, world.t))
+
+    attacker(world, progress)
+    estimate = reconstruct(at[0])
+    return _grey(estimate, n), estimate > 0.5
+
+
+def _known(answers: Any, block: int, n: int, t: int) -> Any:
+    """The answers from this block on; what is not known yet is taken at its mean."""
+    known = answers.copy()
+    known[: (block - 1) * t] = n / 4
+    known[0] = n / 2  # how many members there are is public
+    return known
+
+
 def _frames(n: int, world: Any, attacker: Callable[..., Any]) -> list[Any]:
-    """x̂ after a quarter, a half, … of the blocks; what is not known yet is taken at its mean."""
+    """x̂ after a quarter, a half, … of the blocks."""
     frames: list[Any] = []
     wanted = [round(world.blocks * (1 - share)) + 1 for share in FRAMES]
 
     def progress(answers: Any, block: int) -> None:
         while len(frames) < len(FRAMES) and block <= wanted[len(frames)]:
-            known = answers.copy()
-            known[: (block - 1) * world.t] = n / 4
-            known[0] = n / 2  # how many members there are is public
-            frames.append(_grey(reconstruct(known), n))
+            frames.append(_grey(reconstruct(_known(answers, block, n, world.t)), n))
 
     answers = attacker(world, progress)
     while len(frames) < len(FRAMES):

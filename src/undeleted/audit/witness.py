@@ -29,6 +29,7 @@ from undeleted.errors import BadFile, BadQuestion, TargetFailed
 FORMAT = "undeleted-witness"
 VERSION = 1
 REDACTED = ("one", "other", "worlds", "outputs", "records", "stage", "claims", "after_deletion", "afresh")
+VERDICT = ".verdict.json"  # how the file of a verdict ends
 MARK = "real values of people: keep this file to yourself"
 
 

@@ -114,7 +114,7 @@ class Ranges(ABC):
         most = self.column.value(min(max(high, math.ceil(code)), self.column.cells - 1))
         value = self.column.value(int(code)) if code == int(code) else self.column.decode(code)
         z = NormalDist().inv_cdf((1 + confidence) / 2)
-        return Estimate(value, least, most, confidence, (most - least) / (2 * z))
+        return Estimate(value, least, most, confidence, (most - least) / (2 * z) if z > 0 else math.inf)
 
     def median(self, release: Any, confidence: float = 0.95) -> Estimate:
         """The quantile of one half."""

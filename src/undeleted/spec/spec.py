@@ -227,8 +227,9 @@ def _planned(name: str, reader: Reader, columns: Mapping[str, Column]) -> Planne
     except UndeletedError as error:
         reader.blame(error, key)
     except (TypeError, AttributeError):
+        wanted = "text" if kind == "board" else "numbers"
         reader.fail(
-            f"{kind} cannot be made of {', '.join(map(repr, named))}.", "Choose a column of numbers.", key
+            f"{kind} cannot be made of {', '.join(map(repr, named))}.", f"Choose a column of {wanted}.", key
         )
     return planned
 

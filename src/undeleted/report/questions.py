@@ -1,14 +1,15 @@
 """What a publication answers: by itself, or to a question."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from undeleted.cli.models import MODELS, parameters
 from undeleted.errors import BadQuestion
 from undeleted.mechanisms._ranges import Ranges
 from undeleted.mechanisms.bulletin_board import BulletinBoard
 from undeleted.mechanisms.noisy_histogram import NoisyHistogram
 from undeleted.mechanisms.noisy_products import NoisyProducts
+from undeleted.report.models import MODELS, parameters
 from undeleted.schema import Number
 
 FITS = {
@@ -19,19 +20,58 @@ FITS = {
     "regression": (NoisyProducts, "products"),
 }
 _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_KINDS = {
+    "NoisyCount": "count",
+    "NoisySum": "sum",
+    "NoisyMean": "mean",
+    "NoisyVariance": "variance",
+    "NoisyHistogram": "histogram",
+    "RangeCounts": "quantiles",
+    "GrownRangeCounts": "quantiles",
+    "NoisyProducts": "products",
+    "BulletinBoard": "board",
+    "NoisyPairs": "recommender",
+    "GrownBoxes": "k-means",
+    "NoisyForest": "forest",
+}
 MOST_CELLS = 200  # of a histogram that is shown whole
 
 
-def answers(publication: Any, asked: dict[str, Any], confidence: float) -> Iterator[tuple[str, Any]]:
+def kind_of(mechanism: Any) -> str:
+    """What a spec calls it."""
+    name = type(mechanism).__name__
+    return _KINDS.get(name, name)
+
+
+def told(
+    name: str, publication: Any, asked: Mapping[str, Any], confidence: float = 0.95
+) -> Iterator[dict[str, Any]]:
+    """The same, as they are shown and sent: an end of an interval that is open is null."""
+    for label, estimate in answers(publication, asked, confidence):
+        yield {
+            "name": name,
+            **({"of": label} if label else {}),
+            "version": publication.version,
+            "estimate": _finite(estimate.value) if hasattr(estimate, "value") else estimate,
+            "low": _finite(getattr(estimate, "low", None)),
+            "high": _finite(getattr(estimate, "high", None)),
+            "confidence": confidence if hasattr(estimate, "low") else None,
+        }
+
+
+def _finite(number: float | None) -> float | None:
+    """JSON has no infinity."""
+    return number if number is not None and math.isfinite(number) else None
+
+
+def answers(publication: Any, asked: Mapping[str, Any], confidence: float) -> Iterator[tuple[str, Any]]:
     """A label and an estimate for each answer."""
     mechanism, release = publication.mechanism, publication.release
     questions = {name: value for name, value in asked.items() if value not in (None, [], ())}
     for name in questions:
         kind, word = FITS[name]
         if not isinstance(mechanism, kind):
-            raise BadQuestion(
-                f"--{name} is a question for a publication of kind {word}.", "Name one that is."
-            )
+            raise BadQuestion(f"{name} is a question for a publication of kind {word}.", "Name one that is.")
     if isinstance(mechanism, Ranges):
         yield from _ranges(mechanism, release, questions, confidence)
     elif isinstance(mechanism, NoisyHistogram):

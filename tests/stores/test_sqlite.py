@@ -1,7 +1,10 @@
 """The store in a file: what it keeps byte for byte, what it forgets, and what may lie beside it."""
 
+import json
 import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -251,3 +254,19 @@ def test_a_second_store_in_the_same_place_is_refused_and_an_unfinished_one_is_re
     assert not Path(f"{path}.unfinished").exists()
     with pytest.raises(AlreadyThere, match="a store at"):
         made(path, rows())
+
+
+def test_a_store_that_is_open_twice_keeps_its_deletions_when_others_come_and_go(tmp_path):
+    """Whoever opens and closes the file itself gives up the locks of all its connections in this process:
+    then another process takes itself for the last one, and removes a log that is still written to."""
+    path = str(tmp_path / "people.db")
+    made(path, rows()).close()
+    ask = [sys.executable, "-m", "undeleted", "status", "--store", path, "--json"]
+    with SqliteStore.open(path) as one, SqliteStore.open(path) as other:
+        one.delete(["p1"])
+        log = (tmp_path / "people.db-wal").stat().st_ino
+        before = json.loads(subprocess.check_output(ask))["version"]
+        assert (tmp_path / "people.db-wal").stat().st_ino == log, "the log is still the log"
+        one.delete(["p2"])
+        assert other.version == before + 1
+        assert json.loads(subprocess.check_output(ask))["version"] == before + 1

@@ -18,7 +18,9 @@ __all__ = [
     "Store",
     "copy_store",
     "create_store",
+    "key_file_of",
     "open_store",
+    "shown",
     "store_there",
 ]
 
@@ -38,6 +40,18 @@ def create_store(place: str, publishing: Publishing) -> Store:
 def store_there(place: str) -> bool:
     """Whether there is something where a store would be."""
     return bool(_kind(place).there(place))
+
+
+def shown(place: str) -> str:
+    """A store's address as it may be printed: without a password."""
+    text: str = _kind(place).shown(place)
+    return text
+
+
+def key_file_of(place: str) -> str:
+    """Where a store's key lies."""
+    path: str = _kind(place).key_file(place)
+    return path
 
 
 def copy_store(store: Store, place: str) -> Store:

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 from undeleted.errors import AlreadyThere, StoreError
 
@@ -18,11 +19,34 @@ _PRAGMAS = (
 )
 
 
+BUSY = 30.0  # seconds that a process waits for another
+
+
 def connect(path: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=30.0, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(path, timeout=BUSY, isolation_level=None, check_same_thread=False)
     for pragma in _PRAGMAS:
         connection.execute(f"PRAGMA {pragma}").fetchall()
     return connection
+
+
+def is_database(path: str) -> bool:
+    """Whether SQLite knows the file.
+
+    It is looked at through SQLite alone: to open and close it here would give up the locks that other
+    connections of this process hold on it, and another process might remove the log that they write to.
+    """
+    if (
+        Path(path).stat().st_size < 100
+    ):  # shorter than a header; SQLite takes an empty file for a new database
+        return False
+    looking = sqlite3.connect(f"file:{quote(os.path.abspath(path))}?mode=ro", uri=True)
+    try:
+        looking.execute("PRAGMA schema_version").fetchall()
+    except sqlite3.DatabaseError as error:
+        return error.sqlite_errorcode != sqlite3.SQLITE_NOTADB
+    finally:
+        looking.close()
+    return True
 
 
 @contextmanager

@@ -31,7 +31,7 @@ from undeleted.stores._cells import Keeper
 from undeleted.stores._contents import Contents, Post, State, Taken
 from undeleted.stores._described import build
 from undeleted.stores._held import masked, unmasked
-from undeleted.stores._records import TAG, Records, needed
+from undeleted.stores._records import TAG, Records, needed, tag_of
 from undeleted.stores._sealed import MARK, digest, mark, seal, unsealed
 
 CHUNK = 480  # cells of a chunk: with its header it fits a page of 4096 bytes
@@ -62,6 +62,7 @@ class Store(ABC):
     """A store that is open."""
 
     path: str  # as it may be shown: without a password
+    erases_by_itself = True  # `erase` leaves nothing for `vacuum`
     how_to_erase = "another process is reading; the next command finishes it"
 
     def __init__(self, key: bytes, meta: Mapping[str, str], shapes: Sequence[bytes]) -> None:
@@ -90,8 +91,8 @@ class Store(ABC):
         """Erase what can be erased, and let go."""
 
     @abstractmethod
-    def erase(self) -> bool:
-        """Leave no copy of what was deleted within reach; False if something holds that up."""
+    def erase(self, patience: float = 30.0) -> bool:
+        """Leave no copy of what was deleted within reach; False if something holds that up for so long."""
 
     @property
     @abstractmethod
@@ -118,8 +119,8 @@ class Store(ABC):
     def _write_state(self, state: State) -> None: ...
 
     @abstractmethod
-    def _take(self, people: Iterable[str]) -> tuple[list[bytes], int]:
-        """Take the rows of these people out; and how many of them were there."""
+    def _take(self, tags: Iterable[bytes]) -> tuple[list[bytes], int]:
+        """Take the rows with these tags out; and how many of the tags were there."""
 
     @abstractmethod
     def _strike(self, posts: Sequence[int]) -> None:
@@ -142,6 +143,11 @@ class Store(ABC):
 
     @abstractmethod
     def _write_held(self, held: Mapping[int, bytes]) -> None: ...
+
+    def tags(self) -> set[bytes]:
+        """The tags of all who are there."""
+        with self._reading():
+            return {slot[:TAG].tobytes() for slots in self._slots() for slot in slots}
 
     @abstractmethod
     def _slots(self) -> Iterator[Any]:
@@ -190,12 +196,22 @@ class Store(ABC):
 
         With `fold` their records go at once, and what they contributed is held back until enough have left.
         """
+        return self.delete_tagged([tag_of(self._key, person) for person in people], fold)
+
+    def delete_tagged(
+        self, tags: Sequence[bytes], fold: Fold | None = None, *, alike: bool = False
+    ) -> Deleted:
+        """The same for whom only the tags of their ids are known.
+
+        With `alike` the state is written whether or not anybody was there, so that the time it takes does not
+        tell.
+        """
         with self._writing():
-            done = self._delete(people, fold)
+            done = self._delete(tags, fold, alike)
         return done
 
-    def _delete(self, people: Sequence[str], fold: Fold | None) -> Deleted:
-        taken, deleted = self._take(dict.fromkeys(people))
+    def _delete(self, tags: Sequence[bytes], fold: Fold | None, alike: bool) -> Deleted:
+        taken, deleted = self._take(dict.fromkeys(tags))
         moved = self._moved(taken) if deleted else {}
         before = state = self._state(write=True)
         if deleted and fold is None:
@@ -204,9 +220,9 @@ class Store(ABC):
         elif deleted and fold is not None:
             state = self._hold(state, moved, deleted, fold)
         state = self._folded(state)
-        if state != before:
+        if alike or state != before:
             self._write_state(state)
-        return Deleted(deleted, len(people) - deleted, state.version, state.held)
+        return Deleted(deleted, len(tags) - deleted, state.version, state.held)
 
     def fold(self) -> None:
         """Subtract what is held back, if it is time."""

@@ -51,6 +51,7 @@ Result = TypeVar("Result")
 class PostgresStore(Store):
     """A store in a schema of a database."""
 
+    erases_by_itself = False
     how_to_erase = "`undeleted store vacuum` erases it from the tables, at a quiet time"
 
     def __init__(self, place: Place, connection: psycopg.Connection[Any], key: bytes) -> None:
@@ -147,12 +148,20 @@ class PostgresStore(Store):
         with in_words(place.shown), place.connect() as connection:
             return is_there(place, connection)
 
+    @staticmethod
+    def shown(url: str) -> str:
+        return Place.of(url).shown
+
+    @staticmethod
+    def key_file(url: str) -> str:
+        return str(Place.of(url).key)
+
     def close(self) -> None:
         self._db.close()
 
     # -- erasing
 
-    def erase(self) -> bool:
+    def erase(self, patience: float = 30.0) -> bool:
         """Whether nothing waits to be erased; writing tables anew is for `vacuum`, at a time of one's own."""
         return not self.erasure_pending
 
@@ -212,13 +221,15 @@ class PostgresStore(Store):
     def held(self) -> int:
         return int(self._retried(lambda: self._one("SELECT held FROM {}.state")))
 
-    def delete(self, people: Sequence[str], fold: Fold | None = None) -> Deleted:
+    def delete_tagged(
+        self, tags: Sequence[bytes], fold: Fold | None = None, *, alike: bool = False
+    ) -> Deleted:
         done: list[Deleted] = []
 
         def work() -> Deleted:
             done.clear()
             with self._writing():
-                done.append(self._delete(people, fold))
+                done.append(self._delete(tags, fold, alike))
             return done[0]
 
         return self._retried(work, lambda: done[0])
@@ -328,10 +339,10 @@ class PostgresStore(Store):
             (state.version, state.held, state.due, state.enough),
         )
 
-    def _take(self, people: Iterable[str]) -> tuple[list[bytes], int]:
-        tags = Tags(sorted(tag_of(self._key, person) for person in people))
+    def _take(self, tags: Iterable[bytes]) -> tuple[list[bytes], int]:
+        wanted = Tags(sorted(tags))
         # Records lie in the order of their tags and never move: by any plan they are locked in that order.
-        found = self._run("DELETE FROM {}.records WHERE tag = ANY (%s) RETURNING data", (tags,)).fetchall()
+        found = self._run("DELETE FROM {}.records WHERE tag = ANY (%s) RETURNING data", (wanted,)).fetchall()
         width = self._records.row
         return [data[at : at + width] for (data,) in found for at in range(0, len(data), width)], len(found)
 

@@ -12,7 +12,7 @@ import sqlite3
 import struct
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,10 @@ from undeleted.stores._contents import FORMAT, Contents, Post, Published, Publis
 from undeleted.stores._held import NONCE
 from undeleted.stores._migrations import migrate
 from undeleted.stores._place import (
+    BUSY,
     clear,
     connect,
+    is_database,
     move,
     publisher,
     read_key,
@@ -39,6 +41,7 @@ from undeleted.stores._sealed import seal
 from undeleted.stores._store import CHUNK, DAMAGED, Moved, Store
 
 MEMORY = ":memory:"
+IN_PASSING = 1.0  # seconds that opening and closing wait for readers, to erase what is left
 FULL = 3000  # bytes of a bucket on average, of the 4000 or so that a page holds
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -112,9 +115,8 @@ class SqliteStore(Store):
             raise StoreError(f"{path} is a folder.", "Name a file for the store.")
         if not Path(path).is_file():
             raise StoreError(f"there is no store at {path}.", "Publish first, or name another store.")
-        with suppress(OSError), Path(path).open("rb") as file:
-            if file.read(16) != b"SQLite format 3\0":
-                raise StoreError(f"{path} is not a store.", "Name another file.")
+        if not is_database(path):
+            raise StoreError(f"{path} is not a store.", "Name another file.")
         path = os.path.realpath(path)  # the log and the key lie beside the file itself
         key = read_key(path)
         try:
@@ -141,24 +143,39 @@ class SqliteStore(Store):
         if found["format"] != str(FORMAT):
             migrate(store)
         store.fold()
-        store.erase()
+        store.erase(IN_PASSING)
         return store
 
     @staticmethod
     def there(path: str) -> bool:
         return Path(path).exists()
 
+    @staticmethod
+    def shown(path: str) -> str:
+        return path
+
+    @staticmethod
+    def key_file(path: str) -> str:
+        return f"{os.path.realpath(path)}.key"
+
     def close(self) -> None:
-        self.erase()
+        self.erase(IN_PASSING)
         self._db.close()
 
-    def erase(self) -> bool:
-        """Leave no copy in the write-ahead log; False if a reader or the disk holds it up."""
-        if self.path == MEMORY:
+    def erase(self, patience: float = 30.0) -> bool:
+        """Leave no copy in the write-ahead log; False if a reader or the disk holds it up.
+
+        While it waits for a reader, nobody can write: a service has little patience, and tries again.
+        """
+        if not self.erasure_pending:
             return True
         try:
             with self._lock:
-                busy, _, _ = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                self._db.execute(f"PRAGMA busy_timeout = {round(1000 * patience)}")
+                try:
+                    busy, _, _ = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                finally:
+                    self._db.execute(f"PRAGMA busy_timeout = {round(1000 * BUSY)}")
         except sqlite3.OperationalError:  # no room, or no right to write: what is deleted stays deleted
             return False
         return not busy
@@ -209,11 +226,10 @@ class SqliteStore(Store):
             (state.version, state.held, state.due, state.enough),
         )
 
-    def _take(self, people: Iterable[str]) -> tuple[list[bytes], int]:
-        """Take the rows of these people out of their buckets; and how many of them were there."""
+    def _take(self, tags: Iterable[bytes]) -> tuple[list[bytes], int]:
+        """Take the rows with these tags out of their buckets; and how many of the tags were there."""
         slot, rows, there = self._records.slot, [], 0
         buckets: dict[int, bytes] = {}
-        tags = [tag_of(self._key, person) for person in people]
         placed = sorted((int.from_bytes(tag[:8], "little") % self._buckets, tag) for tag in tags)
         for number, tag in placed:  # in the order of the file
             data = buckets.get(number)

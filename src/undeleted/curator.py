@@ -223,6 +223,17 @@ class Curator:
             ),
         )
 
+    def receipts(self, spec: str | Path | Spec) -> Iterator[str]:
+        """A receipt for everybody of the spec's table who is here, a line of JSON each; always the same."""
+        from undeleted.receipts import issuer_of
+
+        spec = spec if isinstance(spec, Spec) else Spec.load(spec)
+        if self.store.facts.get("spec") != spec.text:
+            raise BadQuestion("receipts are for what a spec published.", "Name the spec that was published.")
+        with _records(spec) as blocks:
+            people = (person for block in blocks for person in block.ids or ())
+            yield from issuer_of(self.store).lines(people, self.store.tags())
+
     def delete(
         self, *ids: object, fold: Fold | None = None, progress: Callable[[int], None] | None = None
     ) -> Deletion:
@@ -315,6 +326,16 @@ def _read(spec: Spec, mechanisms: Mapping[str, Any]) -> Iterator[Any]:
         yield engine
     finally:
         engine.close()
+
+
+@contextmanager
+def _records(spec: Spec) -> Iterator[Iterator[Table]]:
+    """A spec's table, block by block."""
+    if spec.connection is None:
+        yield files.blocks(spec.source, spec.schema)
+        return
+    with _read(spec, {}) as engine:
+        yield engine.blocks()
 
 
 def _added_up_there(schema: Schema, table: Any, mechanisms: Mapping[str, Any], name: str) -> Any:

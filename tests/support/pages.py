@@ -14,8 +14,10 @@ What follows it must be what it prints; `…` stands for anything.
 
 import os
 import re
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,12 +65,17 @@ def run(page: Path, folder: Path, **variables: str) -> None:
     environment.pop("UNDELETED_STORE", None)
     for before in re.findall(r"<!-- before: (.*?) -->", page.read_text(encoding="utf-8"), flags=re.S):
         _run(before, "", False, folder, environment)
-    for block in blocks(page):
-        if block.file:
-            (folder / block.file).write_text(block.text, encoding="utf-8")
-        elif block.kind == "console":
-            for command, expected in commands(block.text):
-                _run(command, expected, block.said == "noisy", folder, environment)
+    try:
+        for block in blocks(page):
+            if block.file:
+                (folder / block.file).write_text(block.text, encoding="utf-8")
+            elif block.kind == "console":
+                for command, expected in commands(block.text):
+                    _run(command, expected, block.said == "noisy", folder, environment)
+    finally:
+        for left in folder.glob("*.pid"):  # of a service that the page did not come to end
+            with suppress(OSError, ValueError):
+                os.kill(int(left.read_text()), signal.SIGKILL)
 
 
 def commands(text: str) -> list[tuple[str, str]]:

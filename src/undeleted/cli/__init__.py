@@ -24,7 +24,7 @@ def run(arguments: list[str]) -> int:
     """Run a command; every error is two lines on stderr."""
     from undeleted.cli.app import build
 
-    if arguments in ([], ["attack"], ["store"]):
+    if arguments in ([], ["attack"], ["store"], ["key"], ["receipt"]):
         arguments = [*arguments, "--help"]
     try:
         result = typer.main.get_command(build(arguments))(
@@ -41,6 +41,7 @@ def run(arguments: list[str]) -> int:
         return _complain(error.what, error.remedy)
     except TyperException as error:
         curate = ("init", "publish", "show", "delete", "status", "check", "export", "store", "copy", "vacuum")
+        serve = ("serve", "key", "create", "revoke", "receipt")
         others = (
             "demo",
             "list",
@@ -52,7 +53,7 @@ def run(arguments: list[str]) -> int:
             "reproduce",
             *registry.names("undeleted.attacks"),
         )
-        commands = (*curate, *others)
+        commands = (*curate, *serve, *others)
         known = [word for word in arguments[:2] if word in commands]
         what = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
         help_of = " ".join(["undeleted", *known, "--help"])

@@ -5,7 +5,19 @@ from typing import Annotated, Any
 import typer
 
 import undeleted
-from undeleted.cli import attack, audit, curate, definitions, demo, listing, reproduce, stores, verify
+from undeleted.cli import (
+    access,
+    attack,
+    audit,
+    curate,
+    definitions,
+    demo,
+    listing,
+    reproduce,
+    serving,
+    stores,
+    verify,
+)
 
 EPILOG = """
 [bold]Examples[/bold]
@@ -24,6 +36,8 @@ undeleted definitions show garg-2020 --on exact-sum
 
 undeleted reproduce --quick --out report
 
+undeleted serve --demo
+
 undeleted list mechanisms
 """
 
@@ -31,7 +45,7 @@ undeleted list mechanisms
 CURATE: dict[Any, str] = {
     curate.init: "init people.csv --out spec.toml · "
     "undeleted init public.people --connection postgresql://reader@host/db",
-    curate.publish: "publish spec.toml --store people.db",
+    curate.publish: "publish spec.toml --store people.db --receipts receipts.jsonl",
     curate.show: "show ages --quantile 0.9",
     curate.delete: "delete p00017 p00042",
     curate.status: "status --json",
@@ -58,6 +72,9 @@ def build(arguments: list[str]) -> typer.Typer:
             command
         )
     app.add_typer(stores.group(), name="store", rich_help_panel="Curate")
+    app.command(name="serve", rich_help_panel="Serve", epilog=serving.EPILOG)(serving.serve)
+    app.add_typer(access.keys_group(), name="key", rich_help_panel="Serve")
+    app.add_typer(access.receipts_group(), name="receipt", rich_help_panel="Serve")
     app.command(name="audit", rich_help_panel="Audit", epilog=audit.EPILOG)(audit.audit)
     app.command(name="replay", rich_help_panel="Audit", epilog=audit.REPLAY_EPILOG)(audit.replay)
     app.command(name="verify", rich_help_panel="Audit", epilog=verify.EPILOG)(verify.verify)

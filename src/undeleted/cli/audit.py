@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from json import dumps
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -93,7 +94,7 @@ def audit(
     ] = 1e-9,
     confidence: Annotated[float, typer.Option(help="1 − the rate of false alarms.")] = 0.95,
     seed: Annotated[int, typer.Option(help="The same seed gives the same worlds.")] = 7,
-    out: Annotated[Path, typer.Option(help="The folder for witnesses.")] = Path("audit"),
+    out: Annotated[Path, typer.Option(help="The folder for the verdict and its witness.")] = Path("audit"),
     html: Annotated[Path | None, typer.Option(help="Write a report that opens offline.")] = None,
     redact: Annotated[
         bool, typer.Option("--redact", help="Leave real values out of witness and report.")
@@ -108,7 +109,7 @@ def audit(
     from undeleted.audit.looks import FirstOutput
     from undeleted.audit.statistical import Options
     from undeleted.audit.statistical import audit as audit_target
-    from undeleted.audit.witness import save
+    from undeleted.audit.witness import VERDICT, save, write
 
     _end_gently()
     _writable(html, out)
@@ -140,6 +141,8 @@ def audit(
 
         write_page(verdict, html, replay=result["replay"], redact=redact)
         result["report"] = str(html)
+    kept = {name: value for name, value in result.items() if name not in ("report", "witness")}
+    write(out / f"{_slug(target)}{VERDICT}", dumps(kept, indent=1) + "\n", private=verdict.real_values)
     print_json(result) if json else _show(result)
     return verdict.exit_code
 

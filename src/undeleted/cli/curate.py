@@ -1,6 +1,5 @@
 """The commands of daily use: init, publish, show, delete, status, check, export."""
 
-import math
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -63,15 +62,23 @@ def init(
 
 def publish(
     spec: Annotated[Path, typer.Argument(help="The spec; `undeleted init` drafts one.")],
+    receipts: Annotated[
+        Path | None,
+        typer.Option(help="Write a signed receipt for every person here, with which they can leave."),
+    ] = None,
     store: Store = None,
     json: AsJson = False,
 ) -> None:
-    """Publish what a spec says, once.  The same spec again shows what there is, and spends nothing."""
+    """Publish what a spec says, once.  The same spec again shows what there is, and spends nothing.
+
+    Receipts are the same every time; write them again for those who lost theirs.
+    """
     from undeleted.curator import Curator
 
     at = store_at(store)
-    with working("publishing"), Curator.from_spec(spec, at) as curator:
+    with _receipts_into(receipts) as write, Curator.from_spec(spec, at) as curator:
         status = curator.status()
+        written = write(curator.receipts(spec)) if receipts is not None else None
     facts = {
         "publications": list(status.publications),
         "epsilon": status.epsilon,
@@ -80,12 +87,52 @@ def publish(
         "left": status.left,
         "version": status.version,
         "already": curator.already,
+        **({"receipts": str(receipts)} if written is not None else {}),
     }
     if json:
         print_json(facts)
         return
     listed = ", ".join(status.publications) + (" (already: nothing was spent)" if curator.already else "")
-    print_facts({"published": listed, "version": status.version, "budget": _budget(status)})
+    told = {"published": listed, "version": status.version, "budget": _budget(status)}
+    print_facts(told | ({"receipts": f"{written:,} in {receipts}"} if written is not None else {}))
+
+
+@contextmanager
+def _receipts_into(path: Path | None) -> Iterator[Callable[[Iterator[str]], int]]:
+    """Refuse a file that cannot be written before anything is published; it comes whole or not at all."""
+    if path is None:
+        with working("publishing"):
+            yield lambda lines: 0
+        return
+    import undeleted.receipts  # noqa: F401  what it needs may not be installed
+
+    if path.exists():
+        raise BadFile(str(path), "is there already; nothing was published.", "Name another file.")
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    try:
+        unfinished.unlink(missing_ok=True)
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        problem = f"cannot be written ({error.strerror}); nothing was published."
+        raise BadFile(str(path), problem, "Name a file in a folder that is there.") from None
+
+    def write(lines: Iterator[str]) -> int:
+        count = 0
+        with bar("receipts") as progress:
+            for count, line in enumerate(lines, start=1):
+                file.write(line + "\n")
+                if progress is not None and count % 100 == 0:
+                    progress(100)
+        file.flush()
+        os.fsync(descriptor)
+        os.replace(unfinished, path)
+        return count
+
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            yield write
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def show(
@@ -118,6 +165,7 @@ def show(
     Example: undeleted show model --predict rows.csv
     """
     from undeleted.curator import Curator
+    from undeleted.report.questions import told
 
     asked = {
         "quantile": quantile,
@@ -139,7 +187,7 @@ def show(
         return
     with Curator.open(store_at(store)) as curator:
         names = [name] if name is not None else list(curator.publications)
-        answers = [a for n in names for a in _answers(n, curator.show(n), asked if name else {}, confidence)]
+        answers = [a for n in names for a in told(n, curator.show(n), asked if name else {}, confidence)]
     if json:
         print_json(answers[0] if name is not None and len(answers) == 1 else answers)
         return
@@ -150,7 +198,7 @@ def show(
 
 def _predict(name: str, publication: Any, source: Path, json: bool) -> None:
     """A line a row, from the release as it stands."""
-    from undeleted.cli.models import predictions
+    from undeleted.report.models import predictions
 
     found = predictions(publication, str(source))
     if json:
@@ -187,8 +235,8 @@ def delete(
         raise BadQuestion("whom to delete must be said in one way.", "Give ids, or --from FILE, or --stdin.")
     with Curator.open(store_at(store)) as curator:
         before = curator.status().version
-        with _ids(ids, source) as people, _bar() as progress:
-            done = curator.delete(people, fold=_fold(fold, fold_after), progress=progress)
+        with _ids(ids, source) as people, bar("deleting") as progress:
+            done = curator.delete(people, fold=fold_of(fold, fold_after), progress=progress)
         left = curator.left
         pending = "" if done.erased else curator.store.how_to_erase
     if json:
@@ -219,23 +267,29 @@ def delete(
     print_facts(facts)
 
 
-def _fold(people: int | None, after: str) -> Any:
+def fold_of(people: int | None, after: str) -> Any:
     """--fold 100 --fold-after 24h as a rule; none if it is not asked for."""
     from undeleted.stores import Fold
 
-    units = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-    number, unit = after[:-1], after[-1:]
-    if unit not in units or not (number.isascii() and number.isdigit()):
-        raise BadQuestion(f"{after!r} is not a time.", "Say such as 90s, 30m, 24h or 7d.")
+    seconds = seconds_of(after)
     if people is None:
         return None
-    if int(number) > 36_500:
-        raise BadQuestion(f"{after!r} is longer than anybody waits.", "Say such as 90s, 30m, 24h or 7d.")
     if people > 10**9:
         raise BadQuestion(f"--fold {people} would hold everybody back.", "Fold fewer people together.")
     if people < 2:
         raise BadQuestion(f"--fold {people} holds nobody back.", "Fold at least 2 people together.")
-    return Fold(people, int(number) * units[unit])
+    return Fold(people, seconds)
+
+
+def seconds_of(text: str) -> int:
+    """90s, 30m, 24h or 7d."""
+    units = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+    number, unit = text[:-1], text[-1:]
+    if unit not in units or not (number.isascii() and number.isdigit()):
+        raise BadQuestion(f"{text!r} is not a time.", "Say such as 90s, 30m, 24h or 7d.")
+    if int(number) > 36_500:
+        raise BadQuestion(f"{text!r} is longer than anybody waits.", "Say such as 90s, 30m, 24h or 7d.")
+    return int(number) * units[unit]
 
 
 def status(store: Store = None, json: AsJson = False) -> None:
@@ -307,29 +361,6 @@ def export(
     sys.stdout.buffer.write(data)
 
 
-def _answers(
-    name: str, publication: Any, asked: dict[str, Any], confidence: float
-) -> Iterator[dict[str, Any]]:
-    """What a publication says to a question, or by itself."""
-    from undeleted.cli.questions import answers
-
-    for label, estimate in answers(publication, asked, confidence):
-        yield {
-            "name": name,
-            **({"of": label} if label else {}),
-            "version": publication.version,
-            "estimate": _finite(estimate.value) if hasattr(estimate, "value") else estimate,
-            "low": _finite(getattr(estimate, "low", None)),
-            "high": _finite(getattr(estimate, "high", None)),
-            "confidence": confidence if hasattr(estimate, "low") else None,
-        }
-
-
-def _finite(number: float | None) -> float | None:
-    """JSON has no infinity: an end that is open is null."""
-    return number if number is not None and math.isfinite(number) else None
-
-
 def _label(answer: dict[str, Any]) -> str:
     return str(answer["name"]) + (f", {answer['of']}" if "of" in answer else "")
 
@@ -365,8 +396,8 @@ def _ids(ids: list[str] | None, source: Path | None) -> Iterator[Any]:
 
 
 @contextmanager
-def _bar() -> Iterator[Callable[[int], None] | None]:
-    """A bar of deleted ids on a terminal; nothing in a pipe."""
+def bar(doing: str) -> Iterator[Callable[[int], None] | None]:
+    """A bar of people on a terminal; nothing in a pipe."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -374,5 +405,5 @@ def _bar() -> Iterator[Callable[[int], None] | None]:
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("deleting", total=None)
+        task = progress.add_task(doing, total=None)
         yield lambda done: progress.advance(task, done)

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from undeleted.cli.daily_use import MANY, daily_use
+from undeleted.cli.daily_use import daily_use
 from undeleted.cli.output import AsJson, print_json, working
 
 PEOPLE, OWN = 1001, 64
@@ -16,6 +16,7 @@ def demo(
 ) -> None:
     """Watch a retraining curator leak the people who stay, and a release-once curator leak none."""
     from undeleted.attacks import median_walk
+    from undeleted.spec.example import MANY
 
     retrained = median_walk.run(n=PEOPLE, controlled=OWN, seed=seed)
     released = median_walk.run(n=PEOPLE, controlled=OWN, seed=seed, against="noisy-histogram")

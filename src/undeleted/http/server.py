@@ -1,0 +1,92 @@
+"""The process: a socket, uvicorn, and an end that finishes what was begun."""
+
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
+
+from undeleted.errors import BadQuestion
+from undeleted.http.app import build
+from undeleted.http.guard import log_to_stderr
+from undeleted.http.protocol import Bounded
+from undeleted.http.service import Settings
+
+GRACE = 10  # seconds for requests that are being answered when the service is told to end
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """The socket, before anything else is begun."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind((host.strip("[]"), port))
+        sock.listen(2048)
+    except OSError as error:
+        sock.close()
+        problem = f"{host}:{port} cannot be listened on ({error.strerror or error})."
+        raise BadQuestion(
+            problem, "Choose another with --port or --host; --port 0 finds a free one."
+        ) from None
+    return sock
+
+
+def address_of(host: str, sock: socket.socket) -> str:
+    """What to open in a browser."""
+    name = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    return f"http://{name}:{sock.getsockname()[1]}"
+
+
+def serve(
+    settings: Settings,
+    sock: socket.socket,
+    *,
+    log_level: str = "info",
+    proxies: str = "",
+    ready: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve until told to end (SIGTERM, SIGINT): then answer what was begun, write it, erase it."""
+    app = build(settings)
+    log_to_stderr(log_level)
+    sys.setswitchinterval(0.001)  # a long deletion leaves the others their turn
+    config = uvicorn.Config(
+        app,
+        access_log=False,
+        log_config=None,
+        log_level="critical",  # ours are the only lines
+        http=Bounded,
+        loop="uvloop",
+        ws="none",
+        lifespan="on",
+        server_header=False,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=proxies or None,
+        timeout_graceful_shutdown=GRACE,
+        timeout_keep_alive=15,
+        backlog=2048,
+    )
+    server = _Server(config, ready)
+    for ending in (signal.SIGTERM, signal.SIGINT):  # uvicorn sends itself the signal again when it has ended
+        signal.signal(ending, lambda *_: None)
+    server.run(sockets=[sock])
+
+
+class _Server(uvicorn.Server):
+    """Says when it listens."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        self.config.app.state.service.ending = True  # type: ignore[union-attr]
+        super().handle_exit(sig, frame)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()

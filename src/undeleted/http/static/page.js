@@ -1,0 +1,64 @@
+// Charts, files into text fields, texts into files.  Vega-Lite's expressions are interpreted, never evaluated.
+import { expressionInterpreter } from "/static/vendor/vega-interpreter.js";
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
+function coloured(text) {
+  const style = getComputedStyle(document.documentElement);
+  return text.replace(/"@(\w+)"/g, (_, name) => JSON.stringify(style.getPropertyValue("--" + name).trim()));
+}
+
+function config() {
+  const ink = getComputedStyle(document.documentElement).getPropertyValue("--ink").trim();
+  const line = dark.matches ? "#4a4d52" : "#d4d7dc";
+  const axis = { labelColor: ink, titleColor: ink, gridColor: line, domainColor: line, tickColor: line, labelFontSize: 12, titleFontSize: 12 };
+  return { background: null, font: "system-ui, sans-serif", axis, view: { stroke: null }, legend: { labelColor: ink, titleColor: ink, labelFontSize: 12 } };
+}
+
+function draw(place) {
+  const spec = JSON.parse(coloured(place.dataset.chart));
+  spec.width = Math.max(120, place.clientWidth);
+  spec.autosize = { type: "fit-x", contains: "padding" };
+  const compiled = vegaLite.compile(spec, { config: config() }).spec;
+  const view = new vega.View(vega.parse(compiled, null, { ast: true }), {
+    renderer: "svg", container: place, hover: false, expr: expressionInterpreter,
+  });
+  place.drawn = place.clientWidth;
+  view.runAsync().then(() => { place.dataset.drawn = "yes"; place.querySelector("svg")?.setAttribute("aria-hidden", "true"); });
+}
+
+const sizes = new ResizeObserver((entries) => {
+  for (const { target } of entries) if (target.drawn !== target.clientWidth) draw(target);
+});
+
+function drawAll(root) {
+  for (const place of root.querySelectorAll("[data-chart]")) { draw(place); sizes.observe(place); }
+}
+
+dark.addEventListener("change", () => drawAll(document));
+document.addEventListener("htmx:afterSwap", (event) => drawAll(event.target));
+document.addEventListener("htmx:responseError", (event) => {
+  let told = { detail: "this did not work.", remedy: "Try again in a moment." };
+  try { told = JSON.parse(event.detail.xhr.responseText); } catch { /* not ours */ }
+  const said = document.createElement("p");
+  said.className = "bad";
+  said.setAttribute("role", "alert");
+  said.textContent = `${told.detail} ${told.remedy}`;
+  event.detail.target.prepend(said);
+});
+document.addEventListener("change", async (event) => {
+  const into = event.target.dataset?.into;
+  if (into && event.target.files[0]) document.getElementById(into).value = (await event.target.files[0].text()).trim();
+});
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (button?.dataset.fill) document.getElementById(button.dataset.fill).value = button.dataset.text;
+  if (button?.dataset.save) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([document.getElementById(button.dataset.save).value + "\n"], { type: "text/plain" }));
+    link.download = button.dataset.name;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+});
+drawAll(document);

@@ -1,0 +1,144 @@
+"""Can whoever has a clock tell receipts that name nobody here from each other, or from a fresh one?
+
+One connection asks with fresh, spent, unknown, foreign and forged receipts in a random order, and ranks the
+times.  The statistic is the AUC of each kind against the spent ones: ½ if they cannot be told apart.  With N
+times a kind its standard error is √((2N + 1)/12N²), 0.018 for N = 500; the bar is 5 of them, 0.091, and for
+four pairs the false-alarm rate is 3·10⁻⁶.
+
+Its power, at the same size: fresh receipts are worked on 0.4 ms longer than spent ones, which a service
+that answers as soon as it is done shows (planted: it is noticed); and a service that keeps to its ticks, but
+answers foreign receipts 0.5 ms late, is noticed too.  Both must exceed two bars: that such a one stays below
+one bar has a chance below 10⁻⁶.
+"""
+
+import json
+import math
+import random
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from scipy.stats import rankdata
+
+from support.services import Published
+from undeleted.receipts import Issuer, issuer_of
+from undeleted.stores import open_store
+
+pytestmark = pytest.mark.slow
+N = 500
+BAR = 5 * math.sqrt((2 * N + 1) / (12 * N * N))
+KINDS = ("fresh", "spent", "unknown", "foreign", "forged")
+HONEST = ""
+AT_ONCE = """
+from undeleted.http import ticks
+ticks.Ticks.after = lambda self, done: done
+"""
+LATE = """
+import time
+from undeleted.http import service
+whole = service.Service.leave
+async def late(self, receipt):
+    answer = await whole(self, receipt)
+    late = 0 if self.issuer.is_genuine(receipt) else 500e-6
+    end = time.perf_counter() + late
+    while time.perf_counter() < end:
+        pass
+    return answer
+service.Service.leave = late
+"""
+START = """
+import sys
+from undeleted.http import server
+from undeleted.http.keys import keys_at
+from undeleted.http.service import Settings
+store = sys.argv[1]
+sock = server.listen("127.0.0.1", 0)
+server.serve(Settings(store=store, keys=keys_at(store)), sock, log_level="error",
+             ready=lambda: print(sock.getsockname()[1], flush=True))
+"""
+
+
+def request_of(receipt):
+    body = json.dumps({"receipt": receipt}).encode()
+    head = "POST /v1/deletions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def asked(sock, request):
+    """The time of an answer, and the answer."""
+    began = time.perf_counter()
+    sock.sendall(request)
+    data = sock.recv(65536)
+    while b"\r\n\r\n" not in data or len(data) < _length(data):
+        data += sock.recv(65536)
+    return time.perf_counter() - began, data
+
+
+def _length(data):
+    head, _, _ = data.partition(b"\r\n\r\n")
+    return len(head) + 4 + int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+
+
+def times(tmp_path, planted, wanted=KINDS):
+    """Times by kind; fresh receipts are used once, the others again and again."""
+    published = Published(tmp_path, people=N + 200)
+    with open_store(published.store) as store:
+        issuer = issuer_of(store)
+        key = store.key
+    other = Issuer(bytes(reversed(key)))
+    pairs = [(published.receipt(i).split("."), published.receipt(i + 1).split(".")) for i in range(100, 120)]
+    kinds = {
+        "fresh": [published.receipt(i) for i in range(200, 200 + N)],
+        "spent": [published.receipt(i) for i in range(20)],
+        "unknown": [issuer.receipt(f"nobody{i}")[0].token for i in range(20)],
+        "foreign": [other.receipt(f"p{i:05d}")[0].token for i in range(20)],
+        "forged": [".".join([*one[:2], another[2]]) for one, another in pairs],
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-c", planted + START, published.store], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        port = int(process.stdout.readline())
+        found = {kind: [] for kind in wanted}
+        with socket.create_connection(("127.0.0.1", port)) as sock:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for receipt in kinds["spent"]:
+                asked(sock, request_of(receipt))
+            plan = [kind for kind in wanted for _ in range(N)]
+            pauses = random.Random(7)
+            pauses.shuffle(plan)
+            requests = {kind: [request_of(r) for r in receipts] for kind, receipts in kinds.items()}
+            for i, kind in enumerate(plan):
+                mine = requests[kind]
+                time.sleep(pauses.uniform(0, 0.002))  # else a late answer makes the next one early
+                took, answer = asked(sock, mine.pop() if kind == "fresh" else mine[i % 20])
+                assert answer.startswith(b"HTTP/1.1 200"), answer
+                found[kind].append(took)
+        return found
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def auc(one, other):
+    """The chance that a time of the one is longer than a time of the other."""
+    ranks = rankdata([*one, *other])[: len(one)]
+    return (ranks.sum() - len(one) * (len(one) + 1) / 2) / (len(one) * len(other))
+
+
+def test_times_do_not_tell_kinds_apart(tmp_path):
+    found = times(tmp_path, HONEST)
+    apart = {kind: auc(found[kind], found["spent"]) - 0.5 for kind in found}
+    assert all(abs(shift) < BAR for shift in apart.values()), apart
+
+
+def test_a_service_that_is_late_for_one_kind_is_noticed(tmp_path):
+    found = times(tmp_path, LATE, ("foreign", "spent"))
+    assert auc(found["foreign"], found["spent"]) - 0.5 > 2 * BAR
+
+
+def test_a_service_that_answers_as_soon_as_it_is_done_is_noticed(tmp_path):
+    found = times(tmp_path, AT_ONCE, ("fresh", "spent"))
+    assert auc(found["fresh"], found["spent"]) - 0.5 > 2 * BAR

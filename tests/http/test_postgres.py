@@ -1,0 +1,58 @@
+"""The service over a store in PostgreSQL: the same answers, and erasure that waits for `store vacuum`."""
+
+import json
+
+import pytest
+
+from support.services import SPEC, client_of, table
+from undeleted.curator import Curator
+from undeleted.http.keys import Keys, keys_at
+
+pytestmark = pytest.mark.services
+
+
+def test_people_leave_readers_read_operators_delete(server, mark, tmp_path):
+    url = server.url(mark, tmp_path / "people.key")
+    (tmp_path / "people.csv").write_text(table(100))
+    (tmp_path / "spec.toml").write_text(SPEC)
+    with Curator.from_spec(tmp_path / "spec.toml", url) as curator:
+        lines = [json.loads(line) for line in curator.receipts(tmp_path / "spec.toml")]
+    assert keys_at(url) == tmp_path / "people.keys"
+    keys = Keys(keys_at(url))
+    reader, operator = (
+        {"Authorization": f"Bearer {keys.create(role, role)}"} for role in ("reader", "operator")
+    )
+
+    def people(client):
+        told = client.get("/v1/publications/people", headers=reader).json()
+        return told["answers"][0]["estimate"], told["version"]
+
+    with client_of(url) as client:
+        before = people(client)
+        first = client.post("/v1/deletions", json={"receipt": lines[7]["receipt"]})
+        assert first.status_code == 200
+        assert first.json()["erased_within_seconds"] is None, "that waits for a vacuum, and is not promised"
+        page = client.post("/leave", data={"receipt": lines[9]["receipt"]}).text
+        assert "when the operator next cleans the database" in page
+        assert people(client) == (before[0] - 1, before[1] + 1)
+        assert client.post("/v1/deletions", json={"receipt": lines[7]["receipt"]}).json() == first.json()
+        assert people(client) == (before[0] - 1, before[1] + 1)
+        body = b'{"id": "p00008"}\n{"id": "p00007"}\n'
+        headers = {**operator, "Content-Type": "application/x-ndjson"}
+        told = json.loads(client.post("/v1/deletions/bulk", content=body, headers=headers).text)
+        assert (told["deleted"], told["unknown"]) == (1, 1)
+        assert client.get("/v1/check", headers=operator).json() == {"whole": True, "problems": []}
+        assert client.get("/v1/status", headers=operator).json()["erasure_pending"] is True
+    with Curator.open(url) as curator:
+        assert curator.vacuum()
+        assert not curator.status().erasure_pending
+        assert len(curator.store.tags()) == 98
+
+
+def test_a_password_is_never_printed(capsys):
+    from undeleted.cli import run
+
+    url = "postgresql://curator:secret-word@127.0.0.1:1/none?schema=people"
+    assert run(["serve", "--store", url, "--port", "0"]) == 2
+    said = capsys.readouterr()
+    assert "secret-word" not in said.out + said.err

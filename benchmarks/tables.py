@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from pages import accuracy, audited, definitions, models, sizing, why_not
+from pages import accuracy, audited, definitions, models, serving, sizing, why_not
 from pages._tables import RESULTS
 
 HERE = Path(__file__).parent
@@ -19,6 +19,7 @@ PAGES = {
     "measured/audited.md": audited.page,
     "measured/models.md": models.page,
     "measured/sizing.md": sizing.page,
+    "measured/serving.md": serving.page,
     "explanation/why-not.md": why_not.page,
 }
 KEPT = (
@@ -32,6 +33,7 @@ KEPT = (
     "engines",
     "sizing",
     "delete_postgres",
+    "serve",
 )
 
 

@@ -1,0 +1,22 @@
+"""Our service, as `undeleted serve` runs it; with so many deletions at most in a transaction.
+
+    python ours.py STORE MOST
+
+The port is the first line that it prints.
+"""
+
+import sys
+
+from undeleted.http.keys import keys_at
+from undeleted.http.server import listen, serve
+from undeleted.http.service import Settings
+
+if __name__ == "__main__":
+    _, place, most = sys.argv
+    sock = listen("127.0.0.1", 0)
+    serve(
+        Settings(store=place, keys=keys_at(place), most=int(most)),
+        sock,
+        log_level="warning",
+        ready=lambda: print(sock.getsockname()[1], flush=True),
+    )

@@ -2,6 +2,7 @@
 
     python tests/mutants/run.py            all of them
     python tests/mutants/run.py NAME …     some
+    python tests/mutants/run.py --tests-have-passed   where they were just run on this source, as in CI
 
 A mutant is a table in `mutants.toml`: the file, the text to replace, what to put there, and the test that
 must fail, with `services = true` where it needs PostgreSQL.  Each runs in a copy of the tree.  A mutant that
@@ -56,7 +57,9 @@ def problem_with(name: str, mutant: dict[str, str]) -> str | None:
         return None if code == FAILED else f"survived {mutant['test']} (pytest said {code})\n{output[-1500:]}"
 
 
-def main(wanted: list[str]) -> int:
+def main(arguments: list[str]) -> int:
+    passed = "--tests-have-passed"
+    wanted = [name for name in arguments if name != passed]
     mutants = tomllib.loads((Path(__file__).parent / "mutants.toml").read_text(encoding="utf-8"))
     unknown = [name for name in wanted if name not in mutants]
     if unknown:
@@ -65,7 +68,7 @@ def main(wanted: list[str]) -> int:
     chosen = {name: mutants[name] for name in wanted or mutants}
     with tempfile.TemporaryDirectory() as folder:
         tree = copy_of_the_tree(folder)
-        for services in (False, True):
+        for services in () if passed in arguments else (False, True):
             named = sorted({m["test"] for m in chosen.values() if ("services" in m) == services})
             code, output = pytest(tree, *named, services=services, at_once=True) if named else (0, "")
             if code != 0:

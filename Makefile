@@ -4,16 +4,16 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 CORES  ?= 2
-BENCHMARKS := sum_error median_rank_error grown_release fwht kmeans_line batch_queries_curve exact_verifier survey delete adult publish engines delete_postgres third_party false_alarms forgetting accuracy
+BENCHMARKS := sum_error median_rank_error grown_release fwht kmeans_line batch_queries_curve exact_verifier survey delete adult publish engines delete_postgres serve third_party false_alarms forgetting accuracy
 
-.PHONY: demo report test test-all docs lint mutants faults faults-sqlite faults-postgres bench build clean help
+.PHONY: demo report test test-all docs lint mutants faults faults-sqlite faults-service faults-postgres bench build clean help
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	$(PIP) install -c constraints.txt -e '.[plots]'
+	$(PIP) install -c constraints.txt -e '.[plots,serve]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
@@ -50,12 +50,15 @@ lint: $(VENV)/.dev  ## style, types, layers
 	$(BIN)/python benchmarks/tables.py --check
 
 mutants: $(VENV)/.services  ## break the source in named ways; the named test must notice
-	$(BIN)/python tests/mutants/run.py
+	$(BIN)/python tests/mutants/run.py $(FLAGS)
 
-faults: faults-sqlite faults-postgres  ## kill processes, drop connections, let eight delete at once; see what they left
+faults: faults-sqlite faults-postgres faults-service  ## kill processes, drop connections, let eight delete at once; see what they left
 
 faults-sqlite: $(VENV)/.services
 	cd tests && ../$(BIN)/python -m support.kills --kills 200
+
+faults-service: $(VENV)/.services
+	cd tests && ../$(BIN)/python -m support.service_kills --kills 52
 
 faults-postgres: $(VENV)/.services
 	cd tests && ../$(BIN)/python -m support.kills --kills 50 --postgres

@@ -27,6 +27,7 @@ FOR = {
     "plots": "Pictures and the report (`plots`)",
     "models": "Scikit-learn models (`models`)",
     "scale": "Databases (`scale`)",
+    "serve": "The service (`serve`)",
     "spark": "Spark (`spark`)",
     "audited": "Libraries that tests audit (`audited`)",
     "dev": "Tests and tools (`dev`)",
@@ -173,7 +174,57 @@ def licence(name: str) -> str:
     return found
 
 
-PAGES: dict[str, Callable[[], str]] = {"commands.md": commands, "names.md": names, "licences.md": licences}
+def http() -> str:
+    """Every address of the service, from its OpenAPI document; and the libraries of its page."""
+    from undeleted.http.app import document
+
+    told = document()
+    lines = [
+        "# The service over HTTP",
+        "",
+        "Generated from the OpenAPI document, which a service has at `/v1/openapi.json`; do not edit.",
+        "",
+    ]
+    lines += [
+        "Errors are `application/problem+json`: `type`, `title`, `status`, `detail`, `remedy`. Keys go into",
+        "the header `Authorization: Bearer …`. [Run the service](../howto/serve.md) has examples.",
+        "",
+    ]
+    for tag in ("people", "readers", "operators", "health"):
+        lines += [f"## {tag.capitalize()}", ""]
+        for path, methods in told["paths"].items():
+            for method, about in methods.items():
+                if about["tags"] == [tag]:
+                    lines += [
+                        f"### `{method.upper()} {path}`",
+                        "",
+                        f"{about['summary']}. {plain(about.get('description', ''))}".strip(),
+                        "",
+                    ]
+                    rows = [
+                        f"| `{p['name']}` | {p.get('description', '')} |" for p in about.get("parameters", ())
+                    ]
+                    lines += ["| parameter | what it is |", "|---|---|", *rows, ""] if rows else []
+                    statuses = ", ".join(sorted(about["responses"]))
+                    lines += [f"Answers: {statuses}.", ""]
+    vendor = Path(errors.__file__).parent / "http" / "static" / "vendor" / "README.md"
+    table = vendor.read_text(encoding="utf-8").partition("| file")
+    lines += [
+        "## Libraries of the page",
+        "",
+        "They come with the package, as their npm packages have them.",
+        "",
+    ]
+    lines += (table[1] + table[2].partition("\n\n")[0]).splitlines()
+    return "\n".join(lines).rstrip() + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "commands.md": commands,
+    "names.md": names,
+    "licences.md": licences,
+    "http.md": http,
+}
 
 
 def write() -> None:

@@ -124,7 +124,8 @@ def test_forests_clusters_and_recommendations_are_publications_too(here, capsys)
     assert run(["delete", rows[0][0]]) == 0
     assert run(["delete", "--from", "leavers.txt"]) == 0
     capsys.readouterr()
-    assert predicted(capsys, "trees")[1] == [False, False], "all who were rich have left"
+    assert predicted(capsys, "trees")[1][0] is False
+    assert share_of_the_rich(capsys, "trees") < 0.05, "all who were rich have left"
     assert "rich & old" not in json.dumps(as_json(capsys, "show", "goes"))
     assert as_json(capsys, "check") == {"whole": True, "problems": []}
 
@@ -148,6 +149,10 @@ def test_a_spec_that_makes_no_forest_or_cluster_is_refused(here, capsys, old, ne
     assert run(["publish", "spec.toml"]) == 2
     assert message in capsys.readouterr().err
     assert not (here / "undeleted.db").exists()
+
+
+def share_of_the_rich(capsys, name):
+    return next(a["estimate"] for a in as_json(capsys, "show", name) if a["of"] == "share of True")
 
 
 def predicted(capsys, name):
@@ -175,7 +180,10 @@ def test_models_are_published_shown_and_predict_from_the_current_state(here, cap
     capsys.readouterr()
     version, places = predicted(capsys, "places")
     assert version > 1
-    assert places == [False, False], "all who were rich have left"
+    assert places[0] is False
+    assert share_of_the_rich(capsys, "places") < 0.05, (
+        "all who were rich have left"
+    )  # a hundred counts: noise has one or two
     assert as_json(capsys, "check") == {"whole": True, "problems": []}
     odds = as_json(capsys, "show", "logit")
     assert {a["of"] for a in odds} == {f"True against False ~ {n}" for n in ("(intercept)", "age", "pay")}

@@ -38,8 +38,8 @@ class GaussianNB(OfClasses):
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.repeat([[20.0], [60.0]], 500, axis=0)
-    >>> y = np.repeat(["young", "old"], 500)
+    >>> X = np.linspace([[10.0], [50.0]], [[30.0], [90.0]], 1000).reshape(-1, 1)    # somebody young, somebody old, …
+    >>> y = np.tile(["young", "old"], 1000)
     >>> model = GaussianNB(bounds=(0, 100), classes=["old", "young"], budget=5.0).fit(X, y)
     >>> model.predict([[25.0], [70.0]]).tolist()
     ['young', 'old']

@@ -48,12 +48,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Of
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.repeat([[1.0, 1.0], [8.0, 9.0]], 2000, axis=0)
+    >>> X = np.repeat([[1.0, 1.0], [8.0, 9.0]], 20_000, axis=0)
     >>> model = KMeans(2, bounds=(0, 10), budget=5.0).fit(X)
     >>> sorted(model.cluster_centers_.round().tolist())
     [[1.0, 1.0], [8.0, 9.0]]
-    >>> round(model.forget(X[:1000]).count_, -2)
-    3000.0
+    >>> round(model.forget(X[:10_000]).count_, -3)
+    30000.0
     """
 
     _mechanism: GrownBoxes

@@ -6,7 +6,7 @@ PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 CORES  ?= 2
 BENCHMARKS := sum_error median_rank_error grown_release fwht kmeans_line batch_queries_curve exact_verifier survey delete adult publish engines delete_postgres serve third_party false_alarms forgetting accuracy
 
-.PHONY: demo report test test-all docs lint mutants faults faults-sqlite faults-service faults-postgres bench build clean help
+.PHONY: demo report test test-all margins docs lint mutants faults faults-sqlite faults-service faults-postgres bench build clean help
 
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -37,6 +37,9 @@ test-all: $(VENV)/.services  ## all tests: slow ones, and those that need Postgr
 	$(MAKE) test FLAGS=--no-skips
 	$(BIN)/pytest -n $(CORES) --dist worksteal -m slow --no-skips
 	$(BIN)/pytest -n $(CORES) --dist loadfile -m services --no-skips
+
+margins: $(VENV)/.dev  ## tests under noise four times as wide: what fails now would fail now and then for no reason
+	for i in 1 2 3; do $(BIN)/pytest -q -n $(CORES) --dist worksteal --wider-noise 4 $(FLAGS) || exit 1; done
 
 docs: $(VENV)/.services  ## the documentation as pages, in docs/_build; a warning is an error
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build

@@ -18,6 +18,23 @@ def pytest_addoption(parser):
     parser.addoption(
         "--no-skips", action="store_true", help="fail if a test was skipped for want of something"
     )
+    parser.addoption(
+        "--wider-noise", type=float, help="secure noise so many times as wide: who leaves too little room?"
+    )
+
+
+def pytest_configure(config):
+    if times := config.getoption("--wider-noise"):
+        from support.noise import widen_everywhere
+
+        widen_everywhere(times)
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--wider-noise"):
+        told = [item for item in items if item.get_closest_marker("width")]
+        items[:] = [item for item in items if item not in told]
+        config.hook.pytest_deselected(items=told)
 
 
 def pytest_sessionfinish(session, exitstatus):

@@ -30,6 +30,7 @@ LAWS += [DiscreteGaussian(0.6), DiscreteGaussian(3.0), DiscreteGaussian(250.5)]
 HALF = Fraction(1, 2)
 
 
+@pytest.mark.width
 @pytest.mark.parametrize("law", LAWS, ids=str)
 @pytest.mark.parametrize("kind", ["secure", "seeded"])
 def test_noise_is_as_wide_as_its_law(law, kind, coins):

@@ -25,6 +25,7 @@ WORLD = SmallWorld(
 WIDE = Number("wide", min=0, max=39_999)
 
 
+@pytest.mark.width
 @pytest.mark.parametrize("kind", ["secure", "seeded"])
 def test_every_declared_cell_gets_its_own_noise(kind, coins):
     mechanism = NoisyHistogram((WIDE,), Budget(0.5))

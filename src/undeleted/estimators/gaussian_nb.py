@@ -38,7 +38,7 @@ class GaussianNB(OfClasses):
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.linspace([[10.0], [50.0]], [[30.0], [90.0]], 1000).reshape(-1, 1)    # somebody young, somebody old, …
+    >>> X = np.linspace([[10.0], [50.0]], [[30.0], [90.0]], 1000).reshape(-1, 1)  # young, old, …
     >>> y = np.tile(["young", "old"], 1000)
     >>> model = GaussianNB(bounds=(0, 100), classes=["old", "young"], budget=5.0).fit(X, y)
     >>> model.predict([[25.0], [70.0]]).tolist()

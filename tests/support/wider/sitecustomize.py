@@ -1,0 +1,9 @@
+"""Python runs this by itself before anything else, where this folder is on its path."""
+
+import contextlib
+import os
+
+with contextlib.suppress(ImportError):  # a Python without undeleted
+    from support.noise import SETTING, widen
+
+    widen(float(os.environ[SETTING]))

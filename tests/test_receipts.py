@@ -87,6 +87,16 @@ def test_no_altered_receipt_names_anybody():
     assert strangers > 100, "and most alterations keep it"
 
 
+def test_the_curator_who_signs_again_and_the_public_who_verifies_agree():
+    issuer, public = Issuer(KEY), DataSet.of(Issuer(KEY).jwk)
+    token = issuer.receipt("p17")[0].token
+    altered = token[:-1] + ("A" if token[-1] != "A" else "Q")
+    foreign = Issuer(OTHER).receipt("p17")[0].token
+    for text, genuine in ((token, True), (altered, False), (foreign, False)):
+        receipt = Receipt.parse(text)
+        assert issuer.is_genuine(receipt) == public.is_genuine(receipt) == genuine
+
+
 def test_parts_of_two_receipts_make_none():
     issuer = Issuer(KEY)
     one, other = issuer.receipt("p17")[0].token.split("."), issuer.receipt("p18")[0].token.split(".")

@@ -5,10 +5,10 @@ times.  The statistic is the AUC of each kind against the spent ones: ½ if they
 times a kind its standard error is √((2N + 1)/12N²), 0.018 for N = 500; the bar is 5 of them, 0.091, and for
 four pairs the false-alarm rate is 3·10⁻⁶.
 
-Its power, at the same size: fresh receipts are worked on 0.4 ms longer than spent ones, which a service
-that answers as soon as it is done shows (planted: it is noticed); and a service that keeps to its ticks, but
-answers foreign receipts 0.5 ms late, is noticed too.  Both must exceed two bars: that such a one stays below
-one bar has a chance below 10⁻⁶.
+Its power, at the same size: a service that does less for spent receipts than for fresh ones (0.4 ms of
+work) and answers as soon as it is done is noticed; and one that keeps to its ticks, but answers foreign
+receipts 1 ms late, is noticed too.  A tick may come up to 2 ms later than another, which leaves of 1 ms an
+AUC of 0.88: that it stays below two bars has a chance below 10⁻⁶.
 """
 
 import json
@@ -31,9 +31,12 @@ N = 500
 BAR = 5 * math.sqrt((2 * N + 1) / (12 * N * N))
 KINDS = ("fresh", "spent", "unknown", "foreign", "forged")
 HONEST = ""
-AT_ONCE = """
+LESS_AND_AT_ONCE = """
 from undeleted.http import ticks
+from undeleted.stores import Store
 ticks.Ticks.after = lambda self, done: done
+whole = Store.delete_tagged
+Store.delete_tagged = lambda self, tags, fold=None, *, alike=False: whole(self, tags, fold)
 """
 LATE = """
 import time
@@ -41,7 +44,7 @@ from undeleted.http import service
 whole = service.Service.leave
 async def late(self, receipt):
     answer = await whole(self, receipt)
-    late = 0 if self.issuer.is_genuine(receipt) else 500e-6
+    late = 0 if self.issuer.is_genuine(receipt) else 1e-3
     end = time.perf_counter() + late
     while time.perf_counter() < end:
         pass
@@ -139,6 +142,6 @@ def test_a_service_that_is_late_for_one_kind_is_noticed(tmp_path):
     assert auc(found["foreign"], found["spent"]) - 0.5 > 2 * BAR
 
 
-def test_a_service_that_answers_as_soon_as_it_is_done_is_noticed(tmp_path):
-    found = times(tmp_path, AT_ONCE, ("fresh", "spent"))
+def test_a_service_that_does_less_for_some_and_answers_at_once_is_noticed(tmp_path):
+    found = times(tmp_path, LESS_AND_AT_ONCE, ("fresh", "spent"))
     assert auc(found["fresh"], found["spent"]) - 0.5 > 2 * BAR

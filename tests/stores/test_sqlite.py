@@ -13,6 +13,7 @@ import pytest
 from support.people import made, mechanisms, rows
 from undeleted.errors import AlreadyThere, BadFile, StoreError
 from undeleted.stores import Fold
+from undeleted.stores._records import tag_of
 from undeleted.stores._sealed import MARK, unsealed
 from undeleted.stores.sqlite import SqliteStore
 
@@ -35,6 +36,26 @@ def test_what_is_held_back_tells_nothing_without_the_key(tmp_path):
     assert not any(any(data) for (data,) in reader.execute("SELECT data FROM held"))
     reader.close()
     store.close()
+
+
+@pytest.mark.parametrize("fold", [None, Fold(people=1000, after=3600)], ids=["at-once", "held-back"])
+def test_as_much_is_written_for_strangers_as_for_leavers(tmp_path, fold):
+    """Pages in the log, each of which is time that whoever has a clock could see."""
+    log = tmp_path / "people.db-wal"
+    with made(tmp_path / "people.db", rows()) as store:
+
+        def written(person):
+            before = log.stat().st_size
+            store.delete_tagged([tag_of(store.key, person)], fold, alike=True)
+            return (log.stat().st_size - before) // (4096 + 24)
+
+        written("nobody")
+        leavers = [written(f"p{i}") for i in range(12)]
+        again = [written(f"p{i}") for i in range(12)]
+        strangers = [written(f"nobody{i}") for i in range(12)]
+        assert sum(leavers) > 12 * 5, "one for every publication"
+        assert 0.75 < np.mean(strangers) / np.mean(leavers) < 1.25
+        assert np.mean(again) == np.mean(strangers)
 
 
 @pytest.mark.parametrize("number", [1, 2])

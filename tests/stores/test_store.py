@@ -28,6 +28,7 @@ from undeleted.schema import Schema
 from undeleted.stores import Fold, _store, copy_store, open_store
 from undeleted.stores._contents import FORMAT
 from undeleted.stores._described import build, describe
+from undeleted.stores._records import tag_of
 from undeleted.stores._sealed import MARK, seal
 from undeleted.stores.sqlite import MEMORY
 
@@ -89,6 +90,27 @@ def test_a_replay_and_a_stranger_are_answered_alike_and_change_nothing(store):
     assert store.delete(["p1"]) == store.delete(["nobody"])
     assert store.release("table")[1] == before[1]
     assert store.delete(["p2", "p2", "p1"]).deleted == 1
+
+
+@pytest.mark.parametrize("fold", [None, Fold(people=3, after=3600)], ids=["at-once", "held-back"])
+def test_what_is_written_for_strangers_moves_nothing(store, fold):
+    """Those who are not there cost the same work; the store is to the last cell what it was."""
+    tags = {who: tag_of(store.key, who) for who in ("p1", "p2", *(f"nobody{i}" for i in range(100)))}
+
+    def stands():
+        releases = {name: store.release(name)[0] for name in mechanisms()}
+        return releases, store.version, store.held, sorted(store.tags())
+
+    before = stands()
+    strangers = [tag for who, tag in tags.items() if who.startswith("nobody")]
+    for some in (strangers[:1], strangers):
+        assert store.delete_tagged(some, fold, alike=True).deleted == 0
+        assert stands() == before
+        assert store.check() == []
+    assert store.delete_tagged([tags["p1"], *strangers[:70], tags["p2"]], fold, alike=True).deleted == 2
+    assert len(store.tags()) == len(before[3]) - 2
+    assert (store.version, store.held) == ((2, 0) if fold is None else (1, 2))
+    assert store.check() == []
 
 
 def test_what_is_held_back_is_folded_in_when_enough_have_left_or_it_is_time(store, monkeypatch):

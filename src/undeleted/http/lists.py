@@ -17,9 +17,10 @@ from starlette.types import Receive, Scope, Send
 
 from undeleted.errors import BadQuestion, Busy, UndeletedError
 from undeleted.http import problems
-from undeleted.http.service import LINES, Service
+from undeleted.http.service import Service
 
 LINE = 4096  # bytes of a line
+LINES = 500  # that share a transaction: nobody else waits long for it
 SAY = 1.0  # seconds between two lines of an answer
 
 

@@ -28,7 +28,7 @@ from undeleted.errors import (
     UndeletedError,
     UnknownName,
 )
-from undeleted.http.service import AlreadyPublished
+from undeleted.http.uploads import AlreadyPublished
 
 log = logging.getLogger("undeleted.http")
 MEDIA = "application/problem+json"

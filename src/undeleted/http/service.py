@@ -8,31 +8,28 @@ intervals were is remembered: two releases in a row would show who left between 
 import asyncio
 import contextlib
 import logging
-import shutil
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from undeleted.curator import Curator, Publication
-from undeleted.errors import BadQuestion, Busy, NotStarted, StoreError, UndeletedError, UnknownName
+from undeleted.errors import BadQuestion, Busy, NotStarted, UndeletedError, UnknownName
 from undeleted.http.batches import Batches
 from undeleted.http.keys import Keys
 from undeleted.http.ticks import Ticks
+from undeleted.http.uploads import Uploads
 from undeleted.receipts import Issuer, Receipt, issuer_of
 from undeleted.report.questions import kind_of, told
-from undeleted.spec import Spec
-from undeleted.stores import Deleted, Fold, Store, key_file_of, open_store, store_there
+from undeleted.stores import Deleted, Fold, Store, open_store, store_there
 from undeleted.stores._records import tag_of
 
 log = logging.getLogger("undeleted.http")
 HURRY = 0.01  # seconds that erasure may hold deletions up
-LINES = 500  # ids of a bulk deletion that share a transaction: nobody else waits long for it
 REMEMBERED = 200  # widths of an interval
 QUESTIONS = 512  # answers that are kept
 Result = TypeVar("Result")
@@ -79,11 +76,10 @@ class Service:
         self._answers: dict[tuple[Any, ...], tuple[int, Any]] = {}
         self.widths: dict[str, deque[tuple[int, float]]] = {}
         self.streams: dict[str, dict[str, int]] = {}
-        self._publishing = False
         self._checking = False
         self._ticks = Ticks(settings.tick)
         self.bulk = 0  # streams that are being read
-        shutil.rmtree(self._uploads, ignore_errors=True)  # of a service that was killed
+        self._uploads = Uploads(settings.store)
         if not settings.new or store_there(settings.store):
             self._open()
 
@@ -338,80 +334,17 @@ class Service:
     async def publish(self, spec: str, table: str) -> dict[str, Any]:
         """Publish a table that was sent; the same spec again shows what there is."""
         if self._writing is None:
-            with self._only_one():
-                await self._in(self._writer, self._publish, spec, table)
-        elif self.curator.store.facts.get("spec") != spec:
-            raise AlreadyPublished
+            with self._uploads.taken():
+                await self._in(self._writer, self._uploads.publish, spec, table)
+                await self._in(self._writer, self._open)
+        else:
+            self._uploads.check_is_published(self.curator, spec)
         status = await self.status()
         return {name: status[name] for name in ("publications", "version", "spent", "left")}
 
-    def _publish(self, text: str, table: str) -> None:
-        with self._sent(text, table) as spec:
-            try:
-                Curator.from_spec(spec, self.settings.store).close()
-            except UndeletedError as error:
-                raise _elsewhere(error, spec.source) from None
-        self._open()
-
-    async def receipts(self, text: str, table: str) -> AsyncIterator[str]:
+    async def receipts(self, spec: str, table: str) -> AsyncIterator[str]:
         """A receipt for everybody of a table that was sent who is here; the same every time."""
-        if self.curator.store.facts.get("spec") != text:
-            raise AlreadyPublished
-        with self._only_one(), self._sent(text, table) as spec:
-            curator = await asyncio.to_thread(Curator.open, self.settings.store)
-            try:
-                lines = curator.receipts(spec)
-                while part := await asyncio.to_thread(lambda: list(islice(lines, LINES))):
-                    yield "".join(f"{line}\n" for line in part)
-            except UndeletedError as error:
-                raise _elsewhere(error, spec.source) from None
-            finally:
-                await asyncio.to_thread(curator.close)
-
-    @contextlib.contextmanager
-    def _only_one(self) -> Iterator[None]:
-        if self._publishing:
-            raise Busy("a table is being read already")
-        self._publishing = True
-        try:
-            yield
-        finally:
-            self._publishing = False
-
-    @contextlib.contextmanager
-    def _sent(self, text: str, table: str) -> Iterator[Spec]:
-        """A spec whose source is the table, in a folder beside the store that goes away when it was read."""
-        spec = Spec.parse(text)
-        if spec.connection is not None or not spec.source.endswith(".csv") or "/" in spec.source:
-            remedy = 'Say source = "people.csv" and send the table; databases are for the command line.'
-            raise BadQuestion("the source of this spec is no table that could be sent.", remedy)
-        folder = self._uploads
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(0o700)
-        try:
-            file = folder / spec.source
-            file.write_text(table, encoding="utf-8")
-            yield replace(spec, source=str(file))
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-    @property
-    def _uploads(self) -> Path:
-        return Path(f"{key_file_of(self.settings.store)}.upload")
-
-
-class AlreadyPublished(StoreError):
-    """Another spec than the one that is published."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "another publication is here already (the spec has changed since).",
-            "Send the spec that was published, or run a service of its own for this one.",
-        )
-
-
-def _elsewhere(error: UndeletedError, path: str) -> UndeletedError:
-    """The same error, with the name that the sender knows."""
-    name = Path(path).name
-    error.what, error.remedy = error.what.replace(path, name), error.remedy.replace(path, name)
-    return error
+        self._uploads.check_is_published(self.curator, spec)
+        with self._uploads.taken():
+            async for part in self._uploads.receipts(spec, table):
+                yield part

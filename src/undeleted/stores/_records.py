@@ -55,6 +55,11 @@ class Records:
     def slot(self) -> int:
         return TAG + self.row
 
+    @cached_property
+    def blank(self) -> bytes:
+        """A row that is nobody's, in which every column counts."""
+        return b"\xff" * self.flags + bytes(self.row - self.flags)
+
     def pack(self, table: Table, posts: Mapping[str, Sequence[int]]) -> Any:
         """The rows of a table as an array of bytes, a row each; `posts` numbers its texts, by column."""
         bits = np.zeros((table.rows, 8 * self.flags), dtype=np.uint8)

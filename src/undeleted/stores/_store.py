@@ -119,8 +119,11 @@ class Store(ABC):
     def _write_state(self, state: State) -> None: ...
 
     @abstractmethod
-    def _take(self, tags: Iterable[bytes]) -> tuple[list[bytes], int]:
-        """Take the rows with these tags out; and how many of the tags were there."""
+    def _take(self, tags: Iterable[bytes], *, alike: bool = False) -> tuple[list[bytes], int]:
+        """Take the rows with these tags out; and how many of the tags were there.
+
+        With `alike`, what would have been written for the others is written too.
+        """
 
     @abstractmethod
     def _strike(self, posts: Sequence[int]) -> None:
@@ -203,22 +206,28 @@ class Store(ABC):
     ) -> Deleted:
         """The same for whom only the tags of their ids are known.
 
-        With `alike` the state is written whether or not anybody was there, so that the time it takes does not
-        tell.
+        With `alike` as much is worked out and written for those who are not there, so that the time it takes
+        does not tell.
         """
         with self._writing():
             done = self._delete(tags, fold, alike)
         return done
 
     def _delete(self, tags: Sequence[bytes], fold: Fold | None, alike: bool) -> Deleted:
-        taken, deleted = self._take(dict.fromkeys(tags))
+        wanted = dict.fromkeys(tags)
+        taken, deleted = self._take(wanted, alike=alike)
         moved = self._moved(taken) if deleted else {}
+        if alike:
+            self._feign(moved, len(wanted) - deleted)
+        if posts := self._posts_of(taken):
+            self._strike(posts)
         before = state = self._state(write=True)
-        if deleted and fold is None:
+        if moved and fold is None:
             self._subtract(moved)
-            state = replace(state, version=state.version + 1)
-        elif deleted and fold is not None:
-            state = self._hold(state, moved, deleted, fold)
+            state = replace(state, version=state.version + bool(deleted))
+        elif moved and fold is not None:
+            held = self._hold(state, moved, deleted, fold)
+            state = held if deleted else state
         state = self._folded(state)
         if alike or state != before:
             self._write_state(state)
@@ -234,9 +243,8 @@ class Store(ABC):
                 self._write_state(self._folded(state))
 
     def _moved(self, rows: list[bytes]) -> Moved:
-        """By how much the cells of every publication fall, chunk by chunk; posts come down here and now."""
+        """By how much the cells of every publication fall, chunk by chunk."""
         chunks: Moved = {}
-        posts: list[int] = []
         if len(rows) <= FEW:
             for row in rows:
                 codes, counts = self._records.scalars(row)
@@ -244,21 +252,25 @@ class Store(ABC):
                     for cell, value in keeper.moved_by_one(codes, counts):
                         into = chunks.setdefault(first + cell // CHUNK, {})
                         into[cell % CHUNK] = into.get(cell % CHUNK, 0) + value
-            if self._has_posts:
-                posts = [p for row in rows for p in self._records.unpack(row)[1]]
         else:
-            table, posts = self._records.unpack(b"".join(rows))
+            table, _ = self._records.unpack(b"".join(rows))
             for keeper, first in zip(self._keepers, self._chunks, strict=False):
                 cells, values = keeper.moved(table)
                 for cell, value in zip(cells.tolist(), values.tolist(), strict=True):
                     chunks.setdefault(first + cell // CHUNK, {})[cell % CHUNK] = value
-        if posts:
-            self._strike(posts)
         return chunks
 
-    @property
-    def _has_posts(self) -> bool:
-        return any(keeper.board for keeper in self._keepers)
+    def _feign(self, moved: Moved, people: int) -> None:
+        """Work as for so many who are there; what they would move is moved by nothing."""
+        for chunk, cells in self._moved([self._records.blank] * people).items():
+            there = moved.setdefault(chunk, {})
+            for cell in cells:
+                there.setdefault(cell, 0)
+
+    def _posts_of(self, rows: list[bytes]) -> list[int]:
+        if not any(keeper.board for keeper in self._keepers):
+            return []
+        return self._records.unpack(b"".join(rows))[1]
 
     # -- holding back
 

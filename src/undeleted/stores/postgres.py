@@ -339,7 +339,7 @@ class PostgresStore(Store):
             (state.version, state.held, state.due, state.enough),
         )
 
-    def _take(self, tags: Iterable[bytes]) -> tuple[list[bytes], int]:
+    def _take(self, tags: Iterable[bytes], *, alike: bool = False) -> tuple[list[bytes], int]:
         wanted = Tags(sorted(tags))
         # Records lie in the order of their tags and never move: by any plan they are locked in that order.
         found = self._run("DELETE FROM {}.records WHERE tag = ANY (%s) RETURNING data", (wanted,)).fetchall()

@@ -221,15 +221,17 @@ class SqliteStore(Store):
         return State(*self._db.execute("SELECT version, held, due, enough FROM state").fetchone())
 
     def _write_state(self, state: State) -> None:
+        self._db.execute("UPDATE state SET enough = ~enough")  # SQLite leaves out what was there before
         self._db.execute(
             "UPDATE state SET version = ?, held = ?, due = ?, enough = ?",
             (state.version, state.held, state.due, state.enough),
         )
 
-    def _take(self, tags: Iterable[bytes]) -> tuple[list[bytes], int]:
+    def _take(self, tags: Iterable[bytes], *, alike: bool = False) -> tuple[list[bytes], int]:
         """Take the rows with these tags out of their buckets; and how many of the tags were there."""
         slot, rows, there = self._records.slot, [], 0
         buckets: dict[int, bytes] = {}
+        strangers = set[int]()
         placed = sorted((int.from_bytes(tag[:8], "little") % self._buckets, tag) for tag in tags)
         for number, tag in placed:  # in the order of the file
             data = buckets.get(number)
@@ -238,6 +240,9 @@ class SqliteStore(Store):
                 data = found[0] if found else b""
             at = _find(data, tag, slot)
             if at < 0:
+                if alike and data:
+                    buckets[number] = data
+                    strangers.add(number)
                 continue
             there += 1
             while at >= 0:
@@ -245,10 +250,17 @@ class SqliteStore(Store):
                 data = data[:at] + data[at + slot :] + bytes(slot)
                 at = _find(data, tag, slot)
             buckets[number] = data
+        self._soil("buckets", "bucket", strangers)
         self._db.executemany(
             "UPDATE buckets SET data = ? WHERE bucket = ?", ((d, n) for n, d in buckets.items())
         )
         return rows, there
+
+    def _soil(self, table: str, key: str, numbers: Iterable[int]) -> None:
+        """Have what will be written now written even if it is the same: SQLite would leave it out."""
+        self._db.executemany(
+            f"UPDATE {table} SET data = zeroblob(length(data)) WHERE {key} = ?", ((n,) for n in numbers)
+        )
 
     def _strike(self, posts: Sequence[int]) -> None:
         self._db.executemany(
@@ -257,11 +269,14 @@ class SqliteStore(Store):
 
     def _subtract(self, chunks: Moved) -> None:
         for chunk, moved in chunks.items():
+            feigned = not any(moved.values())
             [(data,)] = self._db.execute("SELECT data FROM cells WHERE chunk = ?", (chunk,))
             after = bytearray(data)
             for cell, value in moved.items():
                 [before] = struct.unpack_from("<q", after, 8 * cell)
                 struct.pack_into("<q", after, 8 * cell, before - value)
+            if feigned:
+                self._soil("cells", "chunk", [chunk])
             self._db.execute("UPDATE cells SET data = ? WHERE chunk = ?", (bytes(after), chunk))
 
     def _read_cells(self, number: int) -> IntArray:

@@ -6,4 +6,5 @@ import os
 with contextlib.suppress(ImportError):  # a Python without undeleted
     from support.noise import SETTING, widen
 
-    widen(float(os.environ[SETTING]))
+    if SETTING in os.environ:
+        widen(float(os.environ[SETTING]))

@@ -112,6 +112,24 @@ def test_given_the_first_output_a_safe_target_is_rejected_as_often_as_stated(coi
     assert bounds.given_first([0] * 80, biased == 0, -biased, 2000, coins)[0] < 0.001
 
 
+def test_who_wants_to_be_surer_than_shuffles_can_make_them_gets_a_bound(coins, monkeypatch):
+    """ALARM: 400 tests at level 0.1, by the bound alone; it is no smaller than the p-value that it bounds."""
+    monkeypatch.setattr(bounds, "MOST", 0)
+    generator = np.random.default_rng(int(coins.integers(0, 2**31, 1)[0]))
+    safe = [bounds.given_first(*draws(generator, 40, 0.0), 1, coins)[0] for _ in range(400)]
+    assert stats.binom.sf(sum(p <= 0.1 for p in safe) - 1, 400, 0.1) > ALARM
+    assert min(safe) < 0.5, "it is no constant"
+    heights = np.random.default_rng(5).normal(size=(2, 60))
+    named = np.repeat([True, False], 60)
+    bound = bounds._by_hoeffding(np.zeros(120, dtype=int), named, np.r_[heights[0] + 0.6, heights[1]])
+    above = np.r_[heights[0] + 0.6, heights[1]] > (heights.mean() + 0.3)
+    exact = stats.hypergeom.sf(above[:60].sum() - 1, 120, above.sum(), 60)
+    assert exact < bound < 40 * exact
+    leak = draws(generator, 300, 1.5)
+    monkeypatch.undo()
+    assert bounds.given_first(*leak, 10**8, coins)[0] < 1e-8
+
+
 def test_given_the_first_output_a_leak_is_seen(coins):
     generator = np.random.default_rng(3)
     first, world, scores = draws(generator, 100, 1.0)

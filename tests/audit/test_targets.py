@@ -110,7 +110,7 @@ def test_a_program_that_serves_one_start_is_launched_again():
         assert target.play(PEOPLE, [["p2"]], [1, 2, 3]) == [[5, 3]] * 3
         assert target._one_start
     with pytest.raises(TargetFailed, match="exit code 1: out of order"):
-        audit(f"exec:{sys.executable} {TINY} quits", Options(budget=5, patience=1))
+        audit(f"exec:{sys.executable} {TINY} quits", Options(budget=20, patience=10))
 
 
 def test_what_a_target_prints_does_not_reach_the_protocol():
@@ -153,25 +153,27 @@ def test_a_target_that_fails_gives_no_verdict_within_the_budget(name, call, reas
 )
 def test_a_program_that_fails_gives_no_verdict(mode, reason):
     with pytest.raises(TargetFailed, match=reason):
-        audit(f"exec:{sys.executable} {TINY} {mode}", Options(budget=5, patience=1))
+        audit(
+            f"exec:{sys.executable} {TINY} {mode}", Options(budget=20, patience=2 if mode == "silent" else 10)
+        )
 
 
 def test_a_program_may_not_speak_for_us():
     """`misuse` is a word between us and our own adapters."""
     with pytest.raises(TargetFailed, match="neither an output"):
-        audit(f"exec:{sys.executable} {TINY} misuse", Options(budget=5, patience=1))
+        audit(f"exec:{sys.executable} {TINY} misuse", Options(budget=20, patience=10))
 
 
 def test_a_program_that_says_too_much_is_told_so():
     with pytest.raises(TargetFailed, match="more than the one line"):
-        audit(f"exec:{sys.executable} {TINY} twice", Options(budget=5, patience=1))
+        audit(f"exec:{sys.executable} {TINY} twice", Options(budget=20, patience=10))
     with pytest.raises(TargetFailed, match="did not end"):
-        audit(f"exec:{sys.executable} {TINY} unended", Options(budget=5, patience=1))
+        audit(f"exec:{sys.executable} {TINY} unended", Options(budget=20, patience=3))
 
 
 def test_what_a_target_says_cannot_steer_a_terminal():
     with pytest.raises(TargetFailed) as failed:
-        audit(f"exec:{sys.executable} {TINY} escapes", Options(budget=5, patience=1))
+        audit(f"exec:{sys.executable} {TINY} escapes", Options(budget=20, patience=10))
     assert "\x1b" not in str(failed.value)
 
 
@@ -228,8 +230,11 @@ def test_a_name_that_leads_nowhere_is_misuse(name, problem):
 
 
 def test_the_budget_ends_a_call_and_nothing_survives():
-    with Target(tiny("Hang"), Clock(1.0, patience=60)) as target, pytest.raises(BudgetOver):
-        target.play(PEOPLE, [["p0"]], [1])
+    clock = Clock(60, patience=60)
+    with Target(tiny("Hang"), clock) as target:
+        clock.budget = clock.spent + 1
+        with pytest.raises(BudgetOver):
+            target.play(PEOPLE, [["p0"]], [1])
     assert target._program._child.poll() is not None
 
 

@@ -59,7 +59,8 @@ def test_processes_that_delete_the_same_people_end_with_the_right_total(place):
     assert facts["views"] > 0
 
 
-def test_a_server_that_crashes_keeps_what_was_acknowledged_and_the_deleter_goes_on(tmp_path):
+def test_a_server_that_crashes_keeps_what_was_acknowledged_and_the_deleter_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(postgres, "PAUSES", (*postgres.PAUSES, 5, 10, 20))  # a slow disk recovers slowly
     server = Server()
     try:
         place = server.url("people", tmp_path / "key")

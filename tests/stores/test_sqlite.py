@@ -110,7 +110,8 @@ def test_no_file_holds_what_was_deleted(tmp_path):
 
 def test_columns_that_nothing_published_needs_are_not_kept(tmp_path):
     made(tmp_path / "people.db", rows()).close()
-    assert holders(tmp_path, (4_000_000_017).to_bytes(4, "little")) == []
+    found = [holders(tmp_path, (4_000_000_000 + i).to_bytes(4, "little")) for i in range(17, 27)]
+    assert sum(map(bool, found)) <= 1, "random bytes may look like one of them (10⁻⁴), not like two (10⁻⁹)"
 
 
 def test_without_the_key_nothing_tells_what_the_leaver_had(tmp_path):

@@ -4,9 +4,11 @@ Binaries are those of the folder UNDELETED_POSTGRES_BIN, else installed ones, el
 them.  The server refuses to run as root, so a superuser starts it as somebody else.
 """
 
+import contextlib
 import importlib.util
 import os
 import pwd
+import random
 import shutil
 import socket
 import subprocess
@@ -75,9 +77,7 @@ class Server:
             "UTF8",
             "--no-locale",
         )
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = _free_port()
         self.settings = settings
         self.start()
 
@@ -123,3 +123,12 @@ class Server:
         if done.returncode:
             log = self.folder / "log"
             raise RuntimeError(done.stderr.decode() + (log.read_text() if log.exists() else ""))
+
+
+def _free_port() -> int:
+    """One that nobody's outgoing connection will be given meanwhile: Linux takes those from 32768 on."""
+    while True:
+        port = random.SystemRandom().randrange(15_000, 30_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port

@@ -1,6 +1,7 @@
 """A case: the target under audit, what there is to work with, and what is known so far."""
 
 from collections.abc import Callable
+from statistics import median_low
 from typing import Any
 
 from undeleted.audit.collisions import Search
@@ -47,7 +48,7 @@ class Case:
         self.verdict, self.argument = "", ""
         self.delta: float | None = None
         self.randomised = False
-        self.pace = 0.0  # seconds a call
+        self.paces: list[float] = []  # seconds a call, of every run of a probe
 
     def until(self, share: float, text: str) -> Callable[..., bool]:
         """Whether this part's share of the budget is still there."""
@@ -57,6 +58,11 @@ class Case:
             return self.clock.spent < share * self.clock.budget
 
         return go_on
+
+    @property
+    def pace(self) -> float:
+        """Seconds a call; a machine that stands still once does not make a target slow."""
+        return median_low(self.paces) if self.paces else 0.0
 
     @property
     def is_slow(self) -> bool:

@@ -33,7 +33,7 @@ def probe(case: Case) -> bool:
             seeds = seeds[:2] if case.is_slow else seeds
             began, seconds = case.target.calls, case.clock.spent
             first = case.lab.plays(pair.one, pair.batches, [seeds[0], *seeds])
-            case.pace = max(case.pace, (case.clock.spent - seconds) / (case.target.calls - began))
+            case.paces.append((case.clock.spent - seconds) / (case.target.calls - began))
         except TargetFailed as failure:
             if not failure.reported or (tries == TRIES - 1 and not played):
                 raise
@@ -56,7 +56,7 @@ def _step_by_step(case: Case, pair: Pair, seed: int) -> None:
     case.lab.seen(case.target.start(pair.one, seed))
     for batch in pair.batches:
         case.lab.seen(case.target.delete(batch), batch)
-    case.pace = (case.clock.spent - began) / (1 + len(pair.batches))
+    case.paces.append((case.clock.spent - began) / (1 + len(pair.batches)))
 
 
 def _refuse(case: Case, pair: Pair, first: Sequence[Any]) -> None:

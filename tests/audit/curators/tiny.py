@@ -6,8 +6,6 @@ import random
 import sys
 import time
 
-import numpy as np
-
 
 class Line:
     """Keeps values; `said` is what is published."""
@@ -264,6 +262,8 @@ class Injective(Line):
 class Prints(Median):
     def said(self):
         print("debugging", flush=True)
+        import numpy as np  # a program that starts need not wait for it
+
         return np.int64(super().said())
 
 
@@ -291,6 +291,8 @@ class FittedNotANumber:
     """A model whose fitted attribute is no number."""
 
     def fit(self, X):
+        import numpy as np
+
         self.mean_ = np.full(1, np.nan)
 
 
@@ -341,6 +343,8 @@ class ForestLike:
         del self.rows[i]
 
     def predict(self, X):
+        import numpy as np
+
         return np.array([min(self.rows.values(), key=lambda row: abs(row[0] - x))[1] for [x] in X])
 
 

@@ -3,8 +3,8 @@
 64 connections ask with a fresh receipt each time.  The rival is the server that one would write over the
 library (`servers/straightforward.py`): FastAPI, a plain function a request, the same receipts, and a
 transaction of its own for each, durable and erased before it answers.  Ours must do three times as many in
-the same run.  Three stricter ones are measured beside it: the same without ever erasing, the same in the
-event loop, and our own service with one deletion a transaction; ours must not be slower than any of them.
+the same run, and also three times as many as the same without ever erasing.  Of two that are stricter still,
+that in the event loop and our own service with one deletion a transaction, it must do half as many again.
 
 Readers ask at a fixed rate, first while nothing happens, then while a list of a million ids streams in.
 """
@@ -32,7 +32,7 @@ from undeleted.http.keys import Keys, keys_at
 from undeleted.spec.example import SPEC, write_people
 
 SERVERS = Path(__file__).parent / "servers"
-CONNECTIONS, SECONDS, LEAVERS = 64, 4.0, 16_000
+CONNECTIONS, SECONDS, LEAVERS = 64, 4.0, 32_000
 RATE = 50  # readers' requests a second
 RIVALS = {
     "ours": ("ours.py", "512"),
@@ -148,7 +148,7 @@ def people_leave(bench: Bench, folder: Path) -> None:
     for name in RIVALS:
         if name == "ours":
             continue
-        bar = 3.0 if name == "straightforward" else 1.0
+        bar = 3.0 if name in ("straightforward", "never erases") else 1.5
         ratio = ours / statistics.median(rates[name])
         bench.claim(
             f"at {CONNECTIONS} connections at least {bar:g} times the deletions of: {name}",

@@ -15,7 +15,7 @@ runs the service and whoever asks it; everything is durable (SQLite, `synchronou
 signed. "Straightforward" is the server that one would write over the library: FastAPI, a plain function a
 request, a transaction of its own for each, durable and erased before it answers. Others give up the promise
 to erase, or block their event loop, or are our own service with one deletion a transaction; none of them
-has ours's limits, headers, logs, or answers that keep to ticks of 10 ms, but for the last.
+has ours's limits, headers, logs, or answers that keep to ticks of 5 ms, but for the last.
 
 | server | deletions a second | half wait at most | 99 % wait at most | ours does |
 |---|---:|---:|---:|---:|

@@ -54,7 +54,7 @@ class Settings:
     body: int = 64 * 1024  # bytes of a request
     upload: int = 64 * 1024 * 1024  # bytes of a table that is published
     patience: float = 15.0  # seconds for a request
-    tick: float = 0.01  # seconds: people are answered at a multiple of it after they asked
+    tick: float = 0.005  # seconds: people are answered at a multiple of it after they asked
     demo: Mapping[str, Any] = field(default_factory=dict)  # what the demo shows: keys and a receipt
 
 

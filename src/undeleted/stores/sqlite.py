@@ -259,7 +259,7 @@ class SqliteStore(Store):
     def _soil(self, table: str, key: str, numbers: Iterable[int]) -> None:
         """Have what will be written now written even if it is the same: SQLite would leave it out."""
         self._db.executemany(
-            f"UPDATE {table} SET data = zeroblob(length(data)) WHERE {key} = ?", ((n,) for n in numbers)
+            f"UPDATE {table} SET data = randomblob(length(data)) WHERE {key} = ?", ((n,) for n in numbers)
         )
 
     def _strike(self, posts: Sequence[int]) -> None:
@@ -308,6 +308,7 @@ class SqliteStore(Store):
             self._db.executemany(
                 "INSERT INTO held VALUES (?, ?)", ((c, empty) for c in range(self._chunks[-1]))
             )
+        self._soil("held", "chunk", (c for c, d in held.items() if not any(d)))
         self._db.executemany("UPDATE held SET data = ? WHERE chunk = ?", ((d, c) for c, d in held.items()))
 
     def _slots(self) -> Iterator[Any]:

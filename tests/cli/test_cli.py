@@ -22,6 +22,7 @@ def test_the_version_is_told_both_ways():
         assert (result.returncode, result.stdout) == (0, f"undeleted {undeleted.__version__}\n")
 
 
+@pytest.mark.width  # it starts a Python that widens noise first
 def test_help_is_grouped_has_examples_and_waits_for_no_library():
     """It comes in 0.2 s; the clock is left out of it, since machines differ."""
     result = subprocess.run(

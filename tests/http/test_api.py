@@ -1,11 +1,13 @@
 """/v1: who may do what, what is answered, and what a stranger learns from it."""
 
+import asyncio
 import json
 import re
 
 import pytest
 
 from support.services import SPEC, Published, client_of, table
+from undeleted.errors import Busy
 from undeleted.receipts import DataSet, Receipt
 
 DOCUMENT = {  # every address, and whose it is
@@ -249,6 +251,26 @@ def test_a_portal_takes_receipts_with_a_key_only(published):
         assert client.post("/leave/confirm", data={"receipt": published.receipt(4)}).status_code == 403
     assert not published.is_there(3)
     assert published.is_there(4)
+
+
+def test_whoever_hangs_up_on_receipts_leaves_no_table_behind(published):
+    """The next one's turn comes when the table of the last is gone."""
+    from undeleted.http.uploads import Uploads
+
+    uploads = Uploads(published.store)
+
+    async def hang_up():
+        lines = uploads.receipts(SPEC, table(5))
+        await anext(lines)
+        assert uploads._folder.exists()
+        with pytest.raises(Busy):
+            await anext(uploads.receipts(SPEC, table(5)))
+        await lines.aclose()
+        assert not uploads._folder.exists()
+        return [part async for part in uploads.receipts(SPEC, table(5))]
+
+    [written] = asyncio.run(hang_up())
+    assert len(written.splitlines()) == 5
 
 
 # -- readers

@@ -22,9 +22,9 @@ from support import kills
 from support.people import AGE, NOTE, PEOPLE, N, made, mechanisms, only, rows
 from undeleted.curator import Curator
 from undeleted.errors import AlreadyThere, BadQuestion, StoreError, UndeletedError
-from undeleted.mechanisms import BulletinBoard, NoisyCount
+from undeleted.mechanisms import BulletinBoard, NoisyCount, NoisyMean
 from undeleted.privacy import Budget
-from undeleted.schema import Schema
+from undeleted.schema import Number, Schema
 from undeleted.stores import Fold, _store, copy_store, open_store
 from undeleted.stores._contents import FORMAT
 from undeleted.stores._described import build, describe
@@ -90,6 +90,26 @@ def test_a_replay_and_a_stranger_are_answered_alike_and_change_nothing(store):
     assert store.delete(["p1"]) == store.delete(["nobody"])
     assert store.release("table")[1] == before[1]
     assert store.delete(["p2", "p2", "p1"]).deleted == 1
+
+
+@pytest.mark.parametrize("fold", [None, Fold(people=9, after=3600)], ids=["at-once", "held-back"])
+@pytest.mark.parametrize("alike", [False, True])
+def test_a_leaver_who_moves_no_cell_is_a_leaver(place, fold, alike):
+    """A board alone, and somebody of whom nothing counts: there is a new version, and something to erase."""
+    income = Number("income", min=0, max=9, missing="drop")
+    people = Schema([income, NOTE], id="id")
+    data = {"id": ["a", "b", "c"], "income": [None, None, 5], "note": ["x", "y", "z"]}
+    mechanisms = {"mean": NoisyMean(income, Budget(1.0)), "notes": BulletinBoard(NOTE)}
+    where = place("people")
+    with Curator(people, Budget(1.0), where) as curator:
+        curator.publish(data, mechanisms)
+    with open_store(where) as store:
+        done = store.delete_tagged([tag_of(store.key, "a")], fold, alike=alike)
+        assert (done.deleted, done.version, done.held) == ((1, 2, 0) if fold is None else (1, 1, 1))
+        assert list(store.release("notes")[0]) == ["y", "z"]
+        assert store.check() == []
+        if not store.erases_by_itself:
+            assert store.erasure_pending
 
 
 @pytest.mark.parametrize("fold", [None, Fold(people=3, after=3600)], ids=["at-once", "held-back"])
@@ -359,7 +379,7 @@ class Lifecycle(RuleBasedStateMachine):
     def a_deletion_that_fails_in_the_middle(self, names):
         store = self.curator.store
         whole = store._moved
-        store._moved = lambda rows: (whole(rows), 1 / 0)
+        store._moved = lambda rows, **few: (whole(rows, **few), 1 / 0)
         try:
             store.delete([f"p{i}" for i in names])
         except ZeroDivisionError:

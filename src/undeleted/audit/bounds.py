@@ -124,4 +124,4 @@ def _by_hoeffding(group: Any, named: Any, scores: Any) -> float:
     above = scores > (np.bincount(group, weights=scores) / there)[group]
     more = np.count_nonzero(above & named) - float((ours * np.bincount(group, weights=above) / there).sum())
     draws = float(np.minimum(ours, sizes - ours).sum())
-    return exp(-2 * max(0.0, more) ** 2 / draws)
+    return max(exp(-2 * max(0.0, more) ** 2 / draws), 1e-300)

@@ -335,16 +335,18 @@ class Service:
         """Publish a table that was sent; the same spec again shows what there is."""
         if self._writing is None:
             with self._uploads.taken():
-                await self._in(self._writer, self._uploads.publish, spec, table)
-                await self._in(self._writer, self._open)
+                await self._in(self._writer, self._publish, spec, table)
         else:
             self._uploads.check_is_published(self.curator, spec)
         status = await self.status()
         return {name: status[name] for name in ("publications", "version", "spent", "left")}
 
-    async def receipts(self, spec: str, table: str) -> AsyncIterator[str]:
+    def _publish(self, spec: str, table: str) -> None:
+        """In one go: what is published is served."""
+        self._uploads.publish(spec, table)
+        self._open()
+
+    def receipts(self, spec: str, table: str) -> AsyncIterator[str]:
         """A receipt for everybody of a table that was sent who is here; the same every time."""
         self._uploads.check_is_published(self.curator, spec)
-        with self._uploads.taken():
-            async for part in self._uploads.receipts(spec, table):
-                yield part
+        return self._uploads.receipts(spec, table)

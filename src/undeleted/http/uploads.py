@@ -56,7 +56,7 @@ class Uploads:
 
     async def receipts(self, text: str, table: str) -> AsyncIterator[str]:
         """A receipt for everybody of a table who is in the store, a few at a time."""
-        with self._sent(text, table) as spec, _named_as_sent(spec):
+        with self.taken(), self._sent(text, table) as spec, _named_as_sent(spec):
             curator = await asyncio.to_thread(Curator.open, self._store)
             try:
                 lines = curator.receipts(spec)

@@ -17,7 +17,7 @@ import hmac
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -35,7 +35,7 @@ from undeleted.stores._records import TAG, Records, needed, tag_of
 from undeleted.stores._sealed import MARK, digest, mark, seal, unsealed
 
 CHUNK = 480  # cells of a chunk: with its header it fits a page of 4096 bytes
-FEW = 64  # rows up to which a deletion is worked out in plain numbers instead of arrays
+FEW = 8  # rows up to which a deletion is worked out in plain numbers instead of arrays
 DAMAGED = "Restore the store and its key from the same backup."
 Moved: TypeAlias = dict[int, dict[int, int]]  # by chunk: cells, and by how much they fall
 
@@ -119,10 +119,10 @@ class Store(ABC):
     def _write_state(self, state: State) -> None: ...
 
     @abstractmethod
-    def _take(self, tags: Iterable[bytes], *, alike: bool = False) -> tuple[list[bytes], int]:
+    def _take(self, tags: Sequence[bytes], *, alike: bool) -> tuple[list[bytes], int, list[bytes]]:
         """Take the rows with these tags out; and how many of the tags were there.
 
-        With `alike`, what would have been written for the others is written too.
+        With `alike` also rows to work on for the other tags: those of people who stay, which are left alone.
         """
 
     @abstractmethod
@@ -214,18 +214,18 @@ class Store(ABC):
         return done
 
     def _delete(self, tags: Sequence[bytes], fold: Fold | None, alike: bool) -> Deleted:
-        wanted = dict.fromkeys(tags)
-        taken, deleted = self._take(wanted, alike=alike)
-        moved = self._moved(taken) if deleted else {}
+        taken, deleted, others = self._take(list(dict.fromkeys(tags)), alike=alike)
+        few = len(taken) + len(others) <= FEW
+        moved = self._moved(taken, few=few) if deleted else {}
         if alike:
-            self._feign(moved, len(wanted) - deleted)
+            self._feign(moved, taken, others, few=few)
         if posts := self._posts_of(taken):
             self._strike(posts)
         before = state = self._state(write=True)
-        if moved and fold is None:
+        if (deleted or moved) and fold is None:
             self._subtract(moved)
             state = replace(state, version=state.version + bool(deleted))
-        elif moved and fold is not None:
+        elif (deleted or moved) and fold is not None:
             held = self._hold(state, moved, deleted, fold)
             state = held if deleted else state
         state = self._folded(state)
@@ -242,10 +242,10 @@ class Store(ABC):
                 state = self._state(write=True)
                 self._write_state(self._folded(state))
 
-    def _moved(self, rows: list[bytes]) -> Moved:
+    def _moved(self, rows: list[bytes], *, few: bool) -> Moved:
         """By how much the cells of every publication fall, chunk by chunk."""
         chunks: Moved = {}
-        if len(rows) <= FEW:
+        if few:
             for row in rows:
                 codes, counts = self._records.scalars(row)
                 for keeper, first in zip(self._keepers, self._chunks, strict=False):
@@ -260,9 +260,14 @@ class Store(ABC):
                     chunks.setdefault(first + cell // CHUNK, {})[cell % CHUNK] = value
         return chunks
 
-    def _feign(self, moved: Moved, people: int) -> None:
-        """Work as for so many who are there; what they would move is moved by nothing."""
-        for chunk, cells in self._moved([self._records.blank] * people).items():
+    def _feign(self, moved: Moved, taken: list[bytes], others: list[bytes], *, few: bool) -> None:
+        """Work on the other rows too; what they would move is moved by nothing.
+
+        Arrays cost as much for one row as for many: there is always something of both kinds.
+        """
+        if not taken:
+            self._moved(others[:1], few=few)
+        for chunk, cells in self._moved(others or taken[:1], few=few).items():
             there = moved.setdefault(chunk, {})
             for cell in cells:
                 there.setdefault(cell, 0)

@@ -36,7 +36,7 @@ from undeleted.stores._place import (
     write_key,
     wrong,
 )
-from undeleted.stores._records import tag_of
+from undeleted.stores._records import TAG, tag_of
 from undeleted.stores._sealed import seal
 from undeleted.stores._store import CHUNK, DAMAGED, Moved, Store
 
@@ -227,9 +227,9 @@ class SqliteStore(Store):
             (state.version, state.held, state.due, state.enough),
         )
 
-    def _take(self, tags: Iterable[bytes], *, alike: bool = False) -> tuple[list[bytes], int]:
-        """Take the rows with these tags out of their buckets; and how many of the tags were there."""
-        slot, rows, there = self._records.slot, [], 0
+    def _take(self, tags: Sequence[bytes], *, alike: bool) -> tuple[list[bytes], int, list[bytes]]:
+        """For other tags: the first row of the bucket in which theirs would be; that is written again."""
+        slot, rows, others, there = self._records.slot, list[bytes](), list[bytes](), 0
         buckets: dict[int, bytes] = {}
         strangers = set[int]()
         placed = sorted((int.from_bytes(tag[:8], "little") % self._buckets, tag) for tag in tags)
@@ -243,6 +243,7 @@ class SqliteStore(Store):
                 if alike and data:
                     buckets[number] = data
                     strangers.add(number)
+                    others.append(data[TAG:slot] if any(data[:TAG]) else self._records.blank)
                 continue
             there += 1
             while at >= 0:
@@ -254,7 +255,7 @@ class SqliteStore(Store):
         self._db.executemany(
             "UPDATE buckets SET data = ? WHERE bucket = ?", ((d, n) for n, d in buckets.items())
         )
-        return rows, there
+        return rows, there, others
 
     def _soil(self, table: str, key: str, numbers: Iterable[int]) -> None:
         """Have what will be written now written even if it is the same: SQLite would leave it out."""

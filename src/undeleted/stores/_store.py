@@ -122,7 +122,8 @@ class Store(ABC):
     def _take(self, tags: Sequence[bytes], *, alike: bool) -> tuple[list[bytes], int, list[bytes]]:
         """Take the rows with these tags out; and how many of the tags were there.
 
-        With `alike` also rows to work on for the other tags: those of people who stay, which are left alone.
+        With `alike` also rows to work on for the other tags, which are nobody's: a deletion reads no row of
+        those who stay, and the time it takes tells nothing of them.
         """
 
     @abstractmethod

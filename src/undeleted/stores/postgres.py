@@ -343,16 +343,9 @@ class PostgresStore(Store):
         wanted = Tags(sorted(tags))
         # Records lie in the order of their tags and never move: by any plan they are locked in that order.
         found = self._run("DELETE FROM {}.records WHERE tag = ANY (%s) RETURNING data", (wanted,)).fetchall()
-        others = []
-        if alike and wanted:
-            query = "SELECT data FROM {}.records WHERE tag >= %s ORDER BY tag LIMIT %s"
-            others = self._run(query, (wanted[0], len(wanted) - len(found))).fetchall()
-            others += [(self._records.blank,)] * (len(wanted) - len(found) - len(others))
-        return self._rows(found), len(found), self._rows(others)
-
-    def _rows(self, people: Sequence[tuple[bytes]]) -> list[bytes]:
         width = self._records.row
-        return [data[at : at + width] for (data,) in people for at in range(0, len(data), width)]
+        rows = [data[at : at + width] for (data,) in found for at in range(0, len(data), width)]
+        return rows, len(found), [self._records.blank] * (len(wanted) - len(found) if alike else 0)
 
     def _strike(self, posts: Sequence[int]) -> None:
         self._run("DELETE FROM {}.posts WHERE post = ANY (%s)", (sorted(posts),))

@@ -36,7 +36,7 @@ from undeleted.stores._place import (
     write_key,
     wrong,
 )
-from undeleted.stores._records import TAG, tag_of
+from undeleted.stores._records import tag_of
 from undeleted.stores._sealed import seal
 from undeleted.stores._store import CHUNK, DAMAGED, Moved, Store
 
@@ -228,7 +228,7 @@ class SqliteStore(Store):
         )
 
     def _take(self, tags: Sequence[bytes], *, alike: bool) -> tuple[list[bytes], int, list[bytes]]:
-        """For other tags: the first row of the bucket in which theirs would be; that is written again."""
+        """For other tags the bucket in which theirs would be is written again."""
         slot, rows, others, there = self._records.slot, list[bytes](), list[bytes](), 0
         buckets: dict[int, bytes] = {}
         strangers = set[int]()
@@ -243,7 +243,7 @@ class SqliteStore(Store):
                 if alike and data:
                     buckets[number] = data
                     strangers.add(number)
-                    others.append(data[TAG:slot] if any(data[:TAG]) else self._records.blank)
+                    others.append(self._records.blank)
                 continue
             there += 1
             while at >= 0:

@@ -96,10 +96,9 @@ def run(
     if picture:
         reconstruction_picture(picture, n, world, single)
     played = world(against == "release-once")
+    # Answers are near n/4 for most sets, and not for a picture: of one nothing is clipped.
     answers = ATTACKERS[attacker](played) if picture else batch_queries(played, attacker)
-    answers[0] = (
-        n / 2
-    )  # public; and what is near n/4 for most sets is not for a picture, so nothing is clipped
+    answers[0] = n / 2  # public
     blocks = n // t
     theorem = epsilon <= 1 and k >= 2 / epsilon * math.log(2 * blocks / BETA)
     return report.finish(

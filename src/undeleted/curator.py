@@ -24,7 +24,6 @@ from undeleted.errors import (
     BadBudget,
     BadColumns,
     BadQuestion,
-    NoRecords,
     NotStarted,
     StoreError,
     UndeletedError,
@@ -186,8 +185,6 @@ class Curator:
             self._publish(Arrays(self.schema.table(data)), publications, {})
 
     def _publish(self, totals: Any, publications: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-        if totals.rows == 0:
-            raise NoRecords("a publication")
         ledger = Ledger(self.budget)
         boards: list[str] = []
         for name, mechanism in publications.items():

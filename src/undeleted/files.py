@@ -1,10 +1,16 @@
-"""Read a table from a file onto the grid, a block of rows at a time: CSV, Parquet, JSON or SQLite, by DuckDB.
+"""Read a table from a file onto the grid, a block of rows at a time: CSV, Parquet, JSON or SQLite.
 
-Only the columns of the schema and the id are read.  Codes are kept in as few bytes as the grid needs.
+Only the columns of the schema and the id are read.  Everything is taken as it is written: a CSV has texts,
+JSON and SQLite have values each of its own type, Parquet says the types of its columns.  No type is guessed
+from the values, so that no row changes how another is read.  Codes are kept in as few bytes as the grid has.
 """
 
+import csv
+import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,31 +18,18 @@ from urllib.parse import quote
 import numpy as np
 
 from undeleted.errors import BadColumns, BadFile, RejectedValue, UndeletedError
-from undeleted.schema import Boolean, Category, Number, Schema, Table, Text
+from undeleted.schema import Schema, Table
 
 ROWS = 1 << 17  # rows of a block
-# Nothing of a CSV is guessed but the types of numbers: a guess drops rows that look like comments.
-_CSV = """, header = true, quote = '"', escape = '"', comment = '', skip = 0, null_padding = false,
-    ignore_errors = false, strict_mode = true, types = TYPES)"""
-READERS = {
-    ".csv": "read_csv(?, delim = ','" + _CSV,
-    ".tsv": "read_csv(?, delim = '\t'" + _CSV,
-    ".parquet": "read_parquet(?)",
-    ".json": "read_json(?)",
-    ".jsonl": "read_json(?)",
-    ".ndjson": "read_json(?)",
-}
-_WORDS = {
-    "true": True,
-    "t": True,
-    "yes": True,
-    "1": True,
-    "false": False,
-    "f": False,
-    "no": False,
-    "0": False,
-}
+_CSV = """read_csv(?, delim = '{delimiter}', header = true, quote = '"', escape = '"', comment = '', skip = 0,
+    null_padding = false, ignore_errors = false, strict_mode = true, auto_detect = false,
+    columns = {columns})"""
+_GUESSED = """read_csv(?, delim = '{delimiter}', header = true, quote = '"', escape = '"', comment = '')"""
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+JSON = (".json", ".jsonl", ".ndjson")
 SQLITE = (".db", ".sqlite", ".sqlite3")
+KINDS = (*DELIMITERS, ".parquet", *JSON, *SQLITE)
+_LOOK = 1000  # rows whose types are looked at for a draft
 
 
 def read(source: str, schema: Schema) -> Table:
@@ -45,35 +38,52 @@ def read(source: str, schema: Schema) -> Table:
 
 
 def columns_of(source: str) -> dict[str, str]:
-    """The names and types of a file's columns; no value is looked at by us."""
-    return _columns(source, *_relation(source))
-
-
-def _columns(source: str, connection: Any, relation: str, arguments: list[str]) -> dict[str, str]:
-    query = f"DESCRIBE SELECT * FROM {_typed(relation, {})}"
-    described = _ask(source, connection, query, arguments).fetchall()
-    return {str(row[0]): str(row[1]) for row in described}
+    """The names of a file's columns, and for a draft their types: a CSV has none, so DuckDB guesses them."""
+    kind = _kind(source)
+    if kind in JSON or kind in SQLITE:
+        return _kinds_of(source, islice(_rows(source, kind), _LOOK))
+    if kind == ".parquet":
+        return _described(source, "read_parquet(?)")
+    names = list(_header(source, DELIMITERS[kind]))
+    kinds = list(_described(source, _GUESSED.format(delimiter=DELIMITERS[kind])).values())
+    if len(kinds) != len(names):
+        return dict.fromkeys(names, "VARCHAR")
+    return dict(zip(names, kinds, strict=True))
 
 
 def blocks(source: str, schema: Schema) -> Iterator[Table]:
     """Blocks of rows on the grid, not capped yet; row numbers in errors count from the first of the file."""
     wanted = [*schema.names, *([schema.id] if schema.id is not None else [])]
-    texts = [c.name for c in schema.columns if not isinstance(c, Number)]
-    connection, relation, arguments = _relation(source)
-    present = _columns(source, connection, relation, arguments)
-    as_texts = {name: "VARCHAR" for name in (*texts, schema.id) if name in present}
-    relation = _typed(relation, as_texts)
-    lacking = [name for name in wanted if name not in present]
-    if lacking:
-        raise BadColumns(lacking, f"not in {source}.", f"It has {', '.join(present)}.")
-    names = ", ".join(_quoted(name) for name in schema.names)
-    person = f", {_id(schema.id, present[schema.id])}" if schema.id is not None else ""
-    chosen = _ask(source, connection, f"SELECT {names}{person} FROM {relation}", arguments)
-    yield from in_blocks(source, chosen.to_arrow_reader(ROWS), schema)
+    return in_blocks(source, _columns(source, wanted), schema)
 
 
-def in_blocks(source: str, batches: Iterable[Any], schema: Schema) -> Iterator[Table]:
-    """Arrow batches on the grid, not capped yet; row numbers in errors count from the first of them."""
+def _columns(source: str, wanted: list[str]) -> Iterator[Mapping[str, Any]]:
+    """The wanted columns, a block at a time, as they are written."""
+    kind = _kind(source)
+    if kind in JSON or kind in SQLITE:
+        rows = _rows(source, kind)
+        while block := list(islice(rows, ROWS)):
+            _require(source, wanted, {name: None for row in block for name in row})
+            yield {name: [row.get(name) for row in block] for name in wanted}
+        return
+    if kind == ".parquet":
+        relation, present = "read_parquet(?)", list(_described(source, "read_parquet(?)"))
+    else:
+        present = list(_header(source, DELIMITERS[kind]))
+        texts = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in present)
+        relation = _CSV.format(delimiter=DELIMITERS[kind], columns="{" + texts + "}")
+    _require(source, wanted, present)
+    names = ", ".join(_quoted(name) for name in wanted)
+    import duckdb
+
+    with closing(duckdb.connect(config={"threads": 2})) as connection:
+        query = f"SELECT {names} FROM {relation}"
+        for batch in _ask(source, connection, query, [source]).to_arrow_reader(ROWS):
+            yield {name: batch.column(i) for i, name in enumerate(wanted)}
+
+
+def in_blocks(source: str, batches: Iterable[Mapping[str, Any]], schema: Schema) -> Iterator[Table]:
+    """Blocks of columns on the grid, not capped yet; row numbers in errors count from the first of them."""
     before, batches = 0, iter(batches)
     while True:
         try:
@@ -85,108 +95,144 @@ def in_blocks(source: str, batches: Iterable[Any], schema: Schema) -> Iterator[T
         except Exception as error:  # what an engine meets in the middle of a table
             raise _unreadable(source, error) from None
         try:
-            columns = {name: _values(batch.column(name), schema, name) for name in batch.schema.names}
-        except (ValueError, TypeError, NotImplementedError) as error:  # what Arrow says holds values
-            raise _unreadable(source, error) from None
-        try:
-            yield schema.table(columns, cap=False)
+            table = schema.table(batch, cap=False)
         except RejectedValue as error:
             row = None if error.row is None else before + error.row
             raise RejectedValue(error.column, error.rule, row, error.count, error.remedy) from None
-        before += batch.num_rows
+        yield table
+        before += table.rows
 
 
-def _values(array: Any, schema: Schema, name: str) -> Any:
-    """A column of a block as numpy or a list, as fast as its type allows."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    column = next((c for c in schema.columns if c.name == name), None)
-    match column:
-        case Category() if not pa.types.is_floating(array.type):
-            texts = pc.cast(array, pa.string())
-            codes = pc.index_in(texts, pa.array(column.values))
-            known = pc.fill_null(codes, -1).to_numpy(zero_copy_only=False)
-            if (known >= 0).all():
-                return np.asarray(column.values, dtype=object)[known]
-            return texts.to_pylist()
-        case Number() if array.null_count == 0 and (
-            pa.types.is_integer(array.type) or pa.types.is_floating(array.type)
-        ):
-            return array.to_numpy(zero_copy_only=False)
-        case Number() if pa.types.is_floating(array.type):
-            return array.to_numpy(zero_copy_only=False)
-        case Number() if pa.types.is_decimal(array.type) and array.type.scale == 0:
-            return [None if number is None else int(number) for number in array.to_pylist()]
-        case Boolean() if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-            return [_WORDS.get(word.strip().lower(), word) if word else None for word in array.to_pylist()]
-        case Boolean() | Number() | Text() | Category():
-            return array.to_pylist()
-    return array.to_pylist()
+def _require(source: str, wanted: Iterable[str], present: Iterable[str]) -> None:
+    lacking = [name for name in wanted if name not in present]
+    if lacking:
+        raise BadColumns(lacking, f"not in {source}.", f"It has {', '.join(present)}.")
 
 
-def _relation(source: str) -> tuple[Any, str, list[str]]:
-    import duckdb
-
+def _kind(source: str) -> str:
     path = Path(source)
     if not path.exists():
         raise BadFile(source, "cannot be read (no such file).", "Check its path.")
-    connection = duckdb.connect(config={"threads": 2})
-    suffix = path.suffix.lower()
-    if suffix in SQLITE:
-        return connection, *_sqlite_table(connection, source)
-    if suffix not in READERS:
-        known = ", ".join((*READERS, *SQLITE))
-        raise BadFile(
-            source, f"is of no kind that can be read ({suffix or 'no suffix'}).", f"Kinds: {known}."
-        )
+    kind = path.suffix.lower()
+    if kind not in KINDS:
+        problem = f"is of no kind that can be read ({kind or 'no suffix'})."
+        raise BadFile(source, problem, f"Kinds: {', '.join(KINDS)}.")
     if any(sign in source for sign in "*?["):
         raise BadFile(source, "has *, ? or [ in its path, which would name several files.", "Rename it.")
-    return connection, READERS[suffix], [source]
+    return kind
 
 
-def _sqlite_table(connection: Any, source: str) -> tuple[str, list[str]]:
-    """The one table of an SQLite file, loaded through Python's own SQLite: no extension is fetched."""
+def _header(source: str, delimiter: str) -> dict[str, None]:
+    """The names in the first line of a CSV; a name that comes again gets a number, as DuckDB does it."""
+    try:
+        with open(source, encoding="utf-8-sig", newline="") as file:
+            written = next(csv.reader(file, delimiter=delimiter, strict=True), [])
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise _unreadable(source, error) from None
+    names: dict[str, None] = {}
+    for i, name in enumerate(written):
+        name = name or f"column{i}"
+        taken = sum(other == name or other.startswith(f"{name}_") for other in names) if name in names else 0
+        names[f"{name}_{taken}" if taken else name] = None
+    if not names:
+        raise BadFile(source, "is empty.", "Give a file whose first line names the columns.")
+    return names
+
+
+def _rows(source: str, kind: str) -> Iterator[dict[str, Any]]:
+    """The rows of a file in which every value has a type of its own."""
+    return _sqlite_rows(source) if kind in SQLITE else _json_rows(source)
+
+
+class Written(str):
+    """A number of JSON, as it is written."""
+
+
+def _json_rows(source: str) -> Iterator[dict[str, Any]]:
+    """Objects on lines of their own, or one list of objects, or one object after another."""
+    decoder = json.JSONDecoder(parse_float=Written, parse_int=Written)
+    at = 0
+    try:
+        with open(source, encoding="utf-8-sig") as file:
+            by_line = not source.lower().endswith(".json")
+            found = (decoder.decode(text) for text in file if text.strip())
+            for row in found if by_line else _json_values(decoder, file.read()):
+                at += 1
+                if not isinstance(row, dict):
+                    raise ValueError("not an object")
+                yield row
+    except UnicodeDecodeError as error:
+        raise _unreadable(source, error) from None
+    except (OSError, ValueError, RecursionError):
+        raise BadFile(source, f"object {at} or the next cannot be read.", "Correct the file.") from None
+
+
+def _json_values(decoder: json.JSONDecoder, text: str) -> Iterator[Any]:
+    """The members of a list, or the values that stand one after another."""
+    at, end = 0, len(text)
+    while (at := _after_blanks(text, at)) < end:
+        value, at = decoder.raw_decode(text, at)
+        yield from value if isinstance(value, list) else [value]
+
+
+def _after_blanks(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+def _sqlite_rows(source: str) -> Iterator[dict[str, Any]]:
+    """The rows of the one table of an SQLite file, through Python's own SQLite."""
     import sqlite3
 
-    import pyarrow as pa
-
-    with sqlite3.connect(f"file:{quote(source)}?mode=ro", uri=True) as file:
+    tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
+    with closing(sqlite3.connect(f"file:{quote(source)}?mode=ro", uri=True)) as file:
         try:
-            query = (
-                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
-            )
-            tables = [row[0] for row in file.execute(query)]
+            found = [row[0] for row in file.execute(tables)]
         except sqlite3.DatabaseError:
             raise BadFile(source, "is not an SQLite file.", "Check its path.") from None
-        if len(tables) != 1:
-            raise BadFile(source, f"has {len(tables)} tables.", "Give a file with one table.")
-        cursor = file.execute(f"SELECT * FROM {_quoted(tables[0])}")
-        names = [description[0] for description in cursor.description]
-        rows = cursor.fetchall()
-    try:
-        loaded = pa.table({n: [row[i] for row in rows] for i, n in enumerate(names)})
-    except pa.ArrowException:  # its message holds values
-        raise BadFile(
-            source, "has a column with values of several types.", "Give every column one type."
-        ) from None
-    connection.register("loaded", loaded)
-    return "loaded", []
+        if len(found) != 1:
+            raise BadFile(source, f"has {len(found)} tables.", "Give a file with one table.")
+        try:
+            cursor = file.execute(f"SELECT * FROM {_quoted(found[0])}")
+            names = [description[0] for description in cursor.description]
+            yield from (dict(zip(names, row, strict=True)) for row in cursor)
+        except sqlite3.Error as error:
+            raise _unreadable(source, error) from None
 
 
-def _typed(relation: str, types: dict[str, str]) -> str:
-    """A reader of CSV told which columns are texts, so that 007 and TRUE stay as they are written."""
-    literal = ", ".join(f"'{name.replace(chr(39), chr(39) * 2)}': '{kind}'" for name, kind in types.items())
-    return relation.replace(", types = TYPES", f", types = {{{literal}}}" if types else "")
+def _kinds_of(source: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Types by the names that DuckDB has for them, for a draft."""
+    from undeleted.schema.values import as_number
+
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        for name, value in row.items():
+            kinds = found.setdefault(name, set())
+            number = as_number(value) if isinstance(value, Written | int | float) else None
+            if isinstance(value, bool):
+                kinds.add("BOOLEAN")
+            elif number is not None:
+                kinds.add("BIGINT" if "." not in str(value) and "e" not in str(value) else "DOUBLE")
+            elif value is not None:
+                kinds.add("VARCHAR")
+    if not found:
+        raise BadFile(source, "has no rows.", "Give a file with at least one row.")
+    return {name: _common(kinds) for name, kinds in found.items()}
 
 
-def _id(name: str, kind: str) -> str:
-    """An id as text; whole numbers are written alike whatever their type."""
-    column = _quoted(name)
-    if kind.split("(")[0] in ("DOUBLE", "FLOAT", "DECIMAL"):
-        whole = f"CAST(CAST({column} AS HUGEINT) AS VARCHAR)"
-        column = f"CASE WHEN {column} = floor({column}) THEN {whole} ELSE CAST({column} AS VARCHAR) END"
-    return f"CAST({column} AS VARCHAR) AS {_quoted(name)}"
+def _common(kinds: set[str]) -> str:
+    if kinds == {"BIGINT", "DOUBLE"}:
+        return "DOUBLE"
+    return kinds.pop() if len(kinds) == 1 else "VARCHAR"
+
+
+def _described(source: str, relation: str) -> dict[str, str]:
+    import duckdb
+
+    with closing(duckdb.connect(config={"threads": 2})) as connection:
+        described = _ask(source, connection, f"DESCRIBE SELECT * FROM {relation}", [source]).fetchall()
+    return {str(row[0]): str(row[1]) for row in described}
 
 
 def _ask(source: str, connection: Any, query: str, arguments: list[str]) -> Any:
@@ -202,9 +248,7 @@ def _unreadable(source: str, error: Exception) -> BadFile:
     """What went wrong and where; never what stands there."""
     line = re.search(r"[Ll]ine:? (\d+)", str(error))
     where = f"line {line[1]} cannot be read" if line else "it cannot be read"
-    return BadFile(
-        source, f"{where}.", "Every row must have the same columns, each of one type; correct the file."
-    )
+    return BadFile(source, f"{where}.", "Every row must have the same columns; correct the file.")
 
 
 def joined(schema: Schema, parts: list[Table]) -> Table:
@@ -235,26 +279,40 @@ def small(table: Table) -> Table:
     return table
 
 
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
 def rows(source: str, most: int, seed: int = 7) -> list[dict[str, Any]]:
-    """Complete rows as they are, at most so many of them, drawn at random."""
-    connection, relation, arguments = _relation(source)
-    chosen = f"SELECT * FROM {_typed(relation, {})} USING SAMPLE reservoir({most} ROWS) REPEATABLE ({seed})"
-    answer = _ask(source, connection, chosen, arguments)
-    try:
-        found = answer.fetchall()
-    except Exception as error:  # what DuckDB meets in the middle of a file
-        raise _unreadable(source, error) from None
-    names = list(answer.columns)
-    kept = (dict(zip(names, map(_simple, row), strict=True)) for row in found)
+    """Complete rows for an audit, at most so many of them, drawn at random, with types guessed by DuckDB."""
+    import duckdb
+
+    kind = _kind(source)
+    if kind in JSON or kind in SQLITE:
+        all_rows = list(_rows(source, kind))
+        chosen = np.random.default_rng(seed).permutation(len(all_rows))[:most]
+        kept = [{name: _simple(value) for name, value in all_rows[i].items()} for i in sorted(chosen)]
+    else:
+        relation = "read_parquet(?)" if kind == ".parquet" else _GUESSED.format(delimiter=DELIMITERS[kind])
+        query = f"SELECT * FROM {relation} USING SAMPLE reservoir({most} ROWS) REPEATABLE ({seed})"
+        with closing(duckdb.connect(config={"threads": 2})) as connection:
+            answer = _ask(source, connection, query, [source])
+            try:
+                names, found = list(answer.columns), answer.fetchall()
+            except Exception as error:  # what DuckDB meets in the middle of a file
+                raise _unreadable(source, error) from None
+        kept = [dict(zip(names, map(_simple, row), strict=True)) for row in found]
     return [row for row in kept if all(v is not None and v == v for v in row.values())]
 
 
 def _simple(value: Any) -> Any:
     """A value as JSON has it."""
+    if isinstance(value, Written):
+        return int(value) if value.lstrip("-").isdigit() else float(value)
     if value is None or isinstance(value, bool | int | float | str):
         return int(value) if isinstance(value, bool) else value
     return float(value) if hasattr(value, "as_tuple") else str(value)

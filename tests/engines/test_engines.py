@@ -275,7 +275,6 @@ def test_what_a_rule_refuses_is_refused_before_anything_is_told(column, values, 
     ("column", "values"),
     [
         (Number("v", min=0, max=9), pa.array([1, 900, -900, None])),
-        (Number("v", min=0, max=9), pa.array([1.0, 1e300, float("nan"), None])),
         (Boolean("v"), pa.array([0, 1, 900, None])),
         (Category("v", values=("a", "b")), pa.array(["a", "zz", "", None])),
     ],
@@ -304,14 +303,25 @@ def test_people_with_too_many_rows_or_no_id_are_refused():
     ("column", "values"),
     [
         (Number("v", min=0, max=9), ["1", "2"]),
-        (Category("v", values=("1",)), [1.0]),
-        (Boolean("v"), ["true"]),
-        (Text("v"), [1]),
+        (Number("v", min=0, max=9, step="0.5"), [1, 2]),
+        (Number("v", min=0, max=9, step="0.5"), [1.0, 2.5]),
+        (Number("v", min=0, max=9, step="0.5"), pa.array([1, 2], pa.decimal128(9, 2))),
+        (Category("v", values=("1", "2")), [1.0, 2.0]),
+        (Category("v", values=("1", "2.5")), pa.array(["1.00", "2.50"]).cast(pa.decimal128(9, 2))),
+        (Boolean("v"), ["true", "no"]),
     ],
 )
-def test_a_column_of_another_type_is_refused_by_name(column, values):
-    with pytest.raises(BadColumns, match=r"'v': is \w+ in the table"):
-        Ibis(Schema([column]), memtable(v=values))
+def test_a_column_that_databases_do_not_judge_alike_is_judged_here(column, values):
+    table = pa.table({"v": values})
+    expected = Arrays(Schema([column]).table(table)).total(Histogram((column,)))
+    assert (
+        Ibis(Schema([column]), ibis.memtable(table)).total(Histogram((column,))).tolist() == expected.tolist()
+    )
+
+
+def test_a_board_is_made_of_texts():
+    with pytest.raises(BadColumns, match=r"'v': is int64 in the table"):
+        Ibis(Schema([Text("v")]), memtable(v=[1]))
 
 
 def test_a_column_that_is_not_there_and_an_empty_table():
@@ -322,8 +332,7 @@ def test_a_column_that_is_not_there_and_an_empty_table():
     assert empty.total(Histogram((x,))).tolist() == [0] * 10
     with pytest.raises(NoRecords):
         empty.lower_median(x)
-    with pytest.raises(NoRecords):
-        empty.blocks()
+    assert sum(block.rows for block in empty.blocks()) == 0
 
 
 def test_a_sum_that_may_leave_64_bits_is_refused():

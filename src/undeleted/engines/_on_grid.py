@@ -1,8 +1,9 @@
 """Columns of a database put on the grid by expressions: the same integers as in numpy, row for row.
 
-The rules are those of `undeleted.schema`.  Floating point is written operation for operation as numpy does
-it, so that halves fall alike.  Whole numbers stay whole: Ibis writes `//` as a division of floats, so
-quotients are taken of exact multiples and corrected by their rest, and what does not fit 64 bits is decimal.
+Only where expressions are exact on every backend: whole numbers on a grid of whole numbers, truths, and
+texts that are compared.  Everything else (floats, decimals, numbers written as texts) is judged here, value
+by value, by `undeleted.schema`.  Ibis writes `//` as a division of floats, so quotients are taken of exact
+multiples and corrected by their rest, and what does not fit 64 bits is decimal.
 """
 
 import operator
@@ -14,11 +15,11 @@ from typing import Any
 import ibis
 
 from undeleted.errors import BadColumns
-from undeleted.schema import Boolean, Category, Column, GridColumn, Number, Text
-from undeleted.schema.columns import _ON_GRID
+from undeleted.schema import Boolean, Category, Column, GridColumn, Number
 
 _NARROW = 2**62  # within it differences of 64-bit integers are 64-bit integers
 _WIDE = "decimal(38, 0)"
+_DECIMALS = 10**37  # what a wide decimal holds
 
 
 @dataclass(frozen=True)
@@ -39,33 +40,19 @@ class OnGrid:
     refused: Sequence[Misfit]
 
 
-def on_grid(column: GridColumn, values: Any) -> OnGrid:
-    """The expressions of a column; its type must be one whose values mean the same here and there."""
+def on_grid(column: GridColumn, values: Any) -> OnGrid | None:
+    """The expressions of a column, or None if its values must be judged one by one."""
     kind = values.type()
     match column:
         case Number() if kind.is_integer() or (kind.is_decimal() and kind.scale == 0):
-            whole = column.min.denominator == column.step.denominator == 1 and column.max - column.min < 2**64
-            return _whole(column, values) if whole else _floating(column, values)
-        case Number() if kind.is_floating() or kind.is_decimal():
-            return _floating(column, values)
+            whole = column.min.denominator == column.step.denominator == 1
+            near = max(abs(column.min), abs(column.max)) < _DECIMALS
+            return _whole(column, values) if whole and near else None
         case Category() if kind.is_string() or kind.is_integer() or kind.is_boolean():
             return _category(column, values.cast("string"))
         case Boolean() if kind.is_boolean() or kind.is_integer():
             return _boolean(column, values)
-    raise wrong_type(column, kind)
-
-
-def wrong_type(column: Column, kind: Any) -> BadColumns:
-    """What a column of this kind can be read from."""
-    fits = {
-        Number: "an integer, decimal or floating-point column",
-        Category: "a column of texts, integers or booleans",
-        Boolean: "a boolean column, or integers 0 and 1",
-        Text: "a column of texts",
-    }[type(column)]
-    declared = type(column).__name__.lower()
-    problem = f"is {kind} in the table; a {declared} is read from {fits}."
-    return BadColumns([column.name], problem, "Cast it in a view, or declare it as what it is.")
+    return None
 
 
 def plain(values: Any, postgres: bool) -> Any:
@@ -77,23 +64,27 @@ def plain(values: Any, postgres: bool) -> Any:
     kind = values.type()
     if kind.is_string():
         return ibis.literal("") + values if postgres else values
-    if kind.is_uuid():
-        return values.cast("string")
-    if kind.is_decimal():
+    if kind.is_decimal() and kind.scale == 0:
         number = values.cast("float64")
-        if kind.scale != 0:
-            return number
         return number.isnan().ifelse(ibis.null(_WIDE), values.cast(_WIDE)) if postgres else values.cast(_WIDE)
+    if kind.is_uuid() or kind.is_decimal():
+        return values.cast("string")  # as it is written, and not as a driver makes it
     return values
 
 
-def as_id(values: Any, name: str) -> Any:
-    """Whose record it is, as text: what a request to delete will say."""
-    kind = values.type()
-    if not (kind.is_string() or kind.is_integer() or (kind.is_decimal() and kind.scale == 0)):
+def as_id(values: Any, kind: Any, name: str) -> Any:
+    """Whose record it is, as text: what a request to delete will say.  `kind` is its kind in the table."""
+    whole = kind.is_integer() or (kind.is_decimal() and kind.scale == 0)
+    if not (kind.is_string() or kind.is_uuid() or whole):
         problem = f"is {kind} in the table; an id is a text, a whole number or a UUID."
         raise BadColumns([name], problem, "Cast it to text in a view, as requests to delete will write it.")
-    return values if kind.is_string() else values.cast("string")
+    return values if values.type().is_string() else values.cast("string")
+
+
+def wrong_type(column: Column, kind: Any) -> BadColumns:
+    """A column of texts that is none in the database."""
+    problem = f"is {kind} in the table; a text is read from a column of texts."
+    return BadColumns([column.name], problem, "Cast it in a view, or declare it as what it is.")
 
 
 def absent(values: Any) -> Any:
@@ -131,23 +122,6 @@ def _quotient(multiple: Any, step: int, wide: bool) -> Any:
     guess = (multiple.cast("float64") / _float(float(step))).round().cast(kind)
     left = multiple - guess * number(step, wide)
     return guess + (left.cast("float64") / _float(float(step))).round().cast(kind)
-
-
-def _floating(column: Number, values: Any) -> OnGrid:
-    low, high, step = float(column.min), float(column.max), float(column.step)
-    x = values.cast("float64")
-    missing = absent(values) | absent(x)
-    x = missing.ifelse(_float(low), x)
-    outside = (x < _float(low - _ON_GRID * step)) | (x > _float(high + _ON_GRID * step))
-    clipped = ibis.cases((x < _float(low), _float(low)), (x > _float(high), _float(high)), else_=x)
-    steps = (clipped - _float(low)) / _float(step)
-    code = (steps + _float(0.5)).floor().cast("float64")
-    off = ((steps - code).abs() > _float(_ON_GRID)) & ~outside
-    most = column.cells - 1
-    wide = column.cells > 2**63
-    code = code.cast(_WIDE if wide or most >= _NARROW else "int64")
-    code = (code > number(most, wide)).ifelse(number(most, wide), code).cast(_WIDE if wide else "int64")
-    return _ruled(column, code, missing, outside, off)
 
 
 def _ruled(column: Number, code: Any, missing: Any, outside: Any, off: Any) -> OnGrid:

@@ -3,10 +3,14 @@
 The same statistics as everywhere, each written once: their terms become sums and grouped counts, and only
 totals travel.  All sums that need no grouping are asked for together; cells that share an expression share a
 query; a grown tree asks one grouped count per level.
+
+Columns whose values databases do not all judge alike (floats, decimals, numbers written as texts) are read,
+put on the grid value by value and added up here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -17,8 +21,9 @@ import pyarrow as pa
 from undeleted.arrays import IntArray
 from undeleted.engines._connections import complaint
 from undeleted.engines._on_grid import Code, OnGrid, absent, as_id, number, on_grid, plain, wrong_type
+from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadColumns, BadQuestion, NoRecords, RejectedValue, StoreError
-from undeleted.files import ROWS, in_blocks
+from undeleted.files import ROWS, in_blocks, joined, small
 from undeleted.schema import GridColumn, Schema, Table, Text
 from undeleted.statistics import Statistic
 
@@ -49,15 +54,22 @@ class Ibis:
         postgres = _backend_of(table) in ("postgres", "risingwave", "materialize")
         read = {name: plain(table[name], postgres) for name in wanted}
         if schema.id is not None:
-            read[schema.id] = as_id(read[schema.id], schema.id)
-        self._raw = table = table.select(**read)
+            read[schema.id] = as_id(read[schema.id], table[schema.id].type(), schema.id)
+        raw, table = table, table.select(**read)
+        self._raw = table
         self._columns: dict[str, OnGrid] = {}
-        for column in schema.columns:
+        self._decimals: set[str] = set()  # decimals travel as texts
+        for column, before in ((c, raw[c.name].type()) for c in schema.columns):
             values = table[column.name]
-            if not isinstance(column, Text):
-                self._columns[column.name] = on_grid(column, values)
-            elif not values.type().is_string():
-                raise wrong_type(column, values.type())
+            if isinstance(column, Text):
+                if not values.type().is_string():
+                    raise wrong_type(column, values.type())
+                continue
+            if before.is_decimal() and values.type().is_string():
+                self._decimals.add(column.name)
+            there = None if column.name in self._decimals else on_grid(column, values)
+            if there is not None:
+                self._columns[column.name] = there
         self._numbers = {
             name: i for i, name in enumerate(self._columns)
         }  # names may be too long to be longer
@@ -72,6 +84,10 @@ class Ibis:
         return self.schema.rows_per_person
 
     @cached_property
+    def _count(self) -> int:
+        return int(self._ask(self._raw.aggregate(rows=self._raw.count()))["rows"][0].as_py())
+
+    @cached_property
     def rows(self) -> int:
         """How many rows there are; asked once, with whether every rule holds."""
         asked: dict[str, Any] = {"rows": self._raw.count()}
@@ -80,27 +96,34 @@ class Ibis:
             asked[f"misfit{i}"] = misfit.rows.fill_null(True).sum()
         if self.schema.id is not None:
             asked["nameless"] = absent(self._raw[self.schema.id]).sum()
-        texts = [c.name for c in self.schema.columns if isinstance(c, Text) and c.missing == "error"]
-        for i, name in enumerate(texts):
-            asked[f"lacking{i}"] = absent(self._raw[name]).sum()
         found = {k: int(v or 0) for k, v in self._ask(self._raw.aggregate(**asked)).to_pylist()[0].items()}
         for i, (name, misfit) in enumerate(refused):
             if found[f"misfit{i}"]:
-                other = misfit.rule in ("out_of_range", "off_grid", "missing", "unknown")
-                choice = f", or choose another `{misfit.rule}` rule for the column" if other else ""
-                remedy = f"Correct the rows{choice}."
+                remedy = f"Correct the rows, or choose another `{misfit.rule}` rule for the column."
                 raise RejectedValue(name, misfit.text, None, found[f"misfit{i}"], remedy)
-        for i, name in enumerate(texts):
-            if found[f"lacking{i}"]:
-                remedy = "Correct the rows, or choose another `missing` rule for the column."
-                raise RejectedValue(name, "values must be present", None, found[f"lacking{i}"], remedy)
         if found.get("nameless"):
             rule = "every row must have an id"
             raise RejectedValue(
                 str(self.schema.id), rule, None, found["nameless"], "Give the rows their ids."
             )
         self._check_cap()
+        if len(self._columns) < len(self.schema.columns):
+            _ = self._here  # its rules are held as it is read
         return found["rows"]
+
+    @cached_property
+    def _here(self) -> Arrays:
+        """The table on the grid, without ids: for what is not added up in the database."""
+        schema = Schema(self.schema.columns)
+        wanted = [*schema.names, *([self.schema.id] if self.schema.id else [])]
+        batches = self._batches(self._raw.select(*wanted))
+        try:
+            return Arrays(joined(schema, [small(block) for block in in_blocks(self.name, batches, schema)]))
+        except RejectedValue as error:  # rows of a database have no numbers
+            raise RejectedValue(error.column, error.rule, None, error.count, error.remedy) from None
+
+    def _is_added_up_there(self, statistic: Statistic) -> bool:
+        return all(name in self._columns for name in statistic.names)
 
     def _check_cap(self) -> None:
         if self.schema.id is None:
@@ -131,6 +154,9 @@ class Ibis:
             if statistic in self._told:
                 continue
             statistic.check_no_overflow(self.rows)
+            if not self._is_added_up_there(statistic):
+                self._told[statistic] = self._here.total(statistic)
+                continue
             self._told[statistic] = np.zeros(statistic.size, dtype=np.int64)
             complete = self._complete(statistic)
             grouped: list[tuple[Code, list[tuple[int, Any]]]] = []
@@ -160,13 +186,17 @@ class Ibis:
         Several cells that a record moves must differ by constants, such as a column's number in a box.
         """
         statistic.check_no_overflow(self.rows)
+        numbers = cells.tolist()
+        if not self._is_added_up_there(statistic):
+            known = self._told_at.setdefault(statistic, {})
+            known.update(zip(numbers, self._here.total_at(statistic, cells).tolist(), strict=True))
+            return np.array([known[n] for n in numbers], dtype=np.int64)
         terms = self._terms(statistic)
         key = terms[0][0]
         if not all(isinstance(c, Code) and c.expression.equals(key.expression) for c, _ in terms):
             raise TypeError("total_at takes statistics whose cells share an expression")
         summed = {f"v{i}": _summand(value) for i, (_, value) in enumerate(terms)}
         base = self._grid.filter(self._complete(statistic)).select(first=key.expression, **summed)
-        numbers = cells.tolist()
         wanted = sorted({(n - c.offset) * key.run for n in numbers for c, _ in terms if n >= c.offset})
         if statistic.size > 4 * len(numbers):  # most cells were not asked for: leave them where they are
             wide = base.first.type().is_decimal()
@@ -188,12 +218,13 @@ class Ibis:
         return np.array([told[n] for n in numbers], dtype=np.int64)
 
     def posts(self, column: Text) -> tuple[str, ...]:
-        values = self._raw[column.name]
-        there = self._ask(self._raw.filter(~absent(values)).select(text=values))
-        return tuple(sorted(there["text"].to_pylist()))
+        self.schema.require(column)
+        return self._here.posts(column)
 
     def lower_median(self, column: GridColumn) -> int:
         self.schema.require(column)
+        if column.name not in self._columns:
+            return self._here.lower_median(column)
         code, kept = self._code(column.name), self._kept(column.name)
 
         def up_to(most: int) -> int:
@@ -234,19 +265,25 @@ class Ibis:
 
     def blocks(self) -> Iterator[Table]:
         """The records, with their ids, some thousands at a time."""
-        if self.rows == 0:
-            raise NoRecords("a publication")
         chosen = self._raw.select(*self.schema.names, *([self.schema.id] if self.schema.id else []))
         return in_blocks(self.name, self._batches(chosen), self.schema)
 
-    def _batches(self, chosen: Any) -> Iterator[Any]:
+    def _batches(self, chosen: Any) -> Iterator[dict[str, Any]]:
+        """Rows as columns of Arrow, a block at a time; decimals as what they are."""
+        for batch in self._record_batches(chosen):
+            columns = {name: batch.column(i) for i, name in enumerate(batch.schema.names)}
+            for name in self._decimals & set(columns):
+                columns[name] = [None if t is None else Decimal(t) for t in columns[name].to_pylist()]
+            yield columns
+
+    def _record_batches(self, chosen: Any) -> Iterator[Any]:
         backend = ibis.get_backend(chosen)
         parts = (
-            -(-self.rows // _SLICE) if backend.name == "pyspark" else 1
+            -(-self._count // _SLICE) if backend.name == "pyspark" else 1
         )  # its driver holds an answer whole
         for part in range(parts):
             mine = chosen
-            if parts > 1:
+            if parts > 1 and self.schema.id is not None:
                 person = chosen[self.schema.id].cast("string").hash()
                 mine = chosen.filter(((person % parts) + parts) % parts == part)
             if backend.name == "duckdb":  # DuckDB 2 has no cursor by the name that Ibis 12 calls
@@ -255,6 +292,8 @@ class Ibis:
                 yield from self._ask(mine).to_batches(max_chunksize=ROWS)
             else:
                 yield from backend.to_pyarrow_batches(mine, chunk_size=ROWS)
+            if self.schema.id is None:
+                return
 
     # -- below
 
@@ -340,6 +379,4 @@ def _summand(value: Any) -> Any:
 
 
 def _as(numbers: list[int], wide: bool) -> list[Any]:
-    from decimal import Decimal
-
     return [Decimal(n) for n in numbers] if wide else numbers

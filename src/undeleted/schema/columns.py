@@ -5,13 +5,14 @@ chosen by a person, never read off the data.  A value that does not fit follows 
 
     error   the whole table is refused (the default)
     drop    the record contributes nothing to any statistic of this column
-    clamp   a number is moved to the nearer bound; `round` moves it to the nearest grid point
+    clamp   a number is moved to the nearer bound; `round` moves it to the nearest grid point, halves up
 
+Every value is judged alone and exactly (`undeleted.schema.values`): its code depends on it and on the column.
 The same code runs at release and at deletion, so a clamped or dropped record is forgotten as it was counted.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -22,9 +23,13 @@ import numpy as np
 
 from undeleted.arrays import BoolArray, IntArray
 from undeleted.errors import BadBounds, BadColumns, RejectedValue
+from undeleted.schema.incoming import incoming, listed, may_have_lost_digits
+from undeleted.schema.judging import Judge, Verdict
+from undeleted.schema.values import as_number, as_text, as_truth, is_missing, is_plain
 
 Codes: TypeAlias = tuple[IntArray, BoolArray]  # the codes, and which of them count
-_ON_GRID = 1e-6  # how far from a grid point, in steps, floating point may put a value that lies on it
+ErrorOrDrop: TypeAlias = Literal["error", "drop"]
+_FLOATS = 2**53  # whole numbers below it are floats, each its own
 
 
 @dataclass(frozen=True, init=False)
@@ -42,7 +47,8 @@ class Number:
     step: Fraction = Fraction(1)
     out_of_range: Literal["error", "clamp", "drop"] = "error"
     off_grid: Literal["error", "round", "drop"] = "error"
-    missing: Literal["error", "drop"] = "error"
+    missing: ErrorOrDrop = "error"
+    not_a_number: ErrorOrDrop = "error"
 
     def __init__(
         self,
@@ -53,11 +59,17 @@ class Number:
         step: Any = 1,
         out_of_range: Literal["error", "clamp", "drop"] = "error",
         off_grid: Literal["error", "round", "drop"] = "error",
-        missing: Literal["error", "drop"] = "error",
+        missing: ErrorOrDrop = "error",
+        not_a_number: ErrorOrDrop = "error",
     ) -> None:
         bounds = {"min": min, "max": max, "step": step}
         fields = {k: _fraction(name, k, v) for k, v in bounds.items()}
-        rules = {"out_of_range": out_of_range, "off_grid": off_grid, "missing": missing}
+        rules = {
+            "out_of_range": out_of_range,
+            "off_grid": off_grid,
+            "missing": missing,
+            "not_a_number": not_a_number,
+        }
         for key, value in {"name": name, **fields, **rules}.items():
             object.__setattr__(self, key, value)
         self._check()
@@ -83,6 +95,7 @@ class Number:
         _check_rule(self.name, "out_of_range", self.out_of_range, ("error", "clamp", "drop"))
         _check_rule(self.name, "off_grid", self.off_grid, ("error", "round", "drop"))
         _check_rule(self.name, "missing", self.missing, ("error", "drop"))
+        _check_rule(self.name, "not_a_number", self.not_a_number, ("error", "drop"))
 
     @cached_property
     def cells(self) -> int:
@@ -127,89 +140,37 @@ class Number:
         return self._near(value, math.floor)
 
     def _near(self, value: float, rounding: Any) -> int:
-        """A float that stands for a grid point is that point, as when it is encoded."""
-        if math.isinf(value):
+        """A float is the decimal that it prints, as when it is encoded."""
+        number = as_number(value)
+        if number is None or not math.isfinite(number):
             return -1 if value < 0 else self.cells
-        steps = (Fraction(value) - self.min) / self.step
-        near = round(steps)
-        on_grid = isinstance(value, float) and abs(steps - near) < Fraction(1, 10**6)
-        return near if on_grid else int(rounding(steps))
+        return int(rounding((number - self.min) / self.step))
+
+    @cached_property
+    def is_finer_than_floats(self) -> bool:
+        """Whether floating point cannot tell all grid points apart."""
+        most = max(abs(self.offset), abs(self.offset + self.stride * (self.cells - 1)))
+        return most >= (_FLOATS if self.unit.denominator == 1 else 10**15) or most * self.unit >= _FLOATS
 
     def encode(self, values: Any) -> Codes:
-        array = np.asarray(values)
-        whole = self.min.denominator == self.step.denominator == 1 and self.max - self.min < 2**64
-        if array.dtype.kind in "iu" and whole:
-            return self._encode_integers(array)
-        if whole and array.dtype.kind in "fO" and _beyond_floats(values):
-            return self._encode_long(_listed(values))
-        if array.dtype == object and whole:
-            there = np.array([not _is_missing(v) for v in array], dtype=bool)
-            present = np.asarray([v for v, t in zip(array, there, strict=True) if t])
-            if present.dtype.kind in "iu":  # integers among gaps stay exact
-                return self._encode_present(present, there)
-        return self._encode_floats(_as_floats(self.name, array))
+        if self.is_finer_than_floats:
+            _require_all_digits(self.name, "grid points", values)
+        codes, verdicts = self._judge.column(incoming(values))
+        kept = np.ones(len(codes), dtype=bool)
+        for verdict, rule, text in (
+            (Verdict.MISSING, "missing", "values must be present"),
+            (Verdict.NOT_A_NUMBER, "not_a_number", "values must be numbers"),
+            (Verdict.OUT_OF_RANGE, "out_of_range", f"values must lie in [{self.min}, {self.max}]"),
+            (Verdict.OFF_GRID, "off_grid", f"values must be min plus a multiple of step = {self.step}"),
+        ):
+            misfits = verdicts == verdict
+            if misfits.any():
+                kept &= _apply(self.name, rule, getattr(self, rule), misfits, text)
+        return (codes, kept) if kept.all() else (np.where(kept, codes, codes.dtype.type(0)), kept)
 
-    def _encode_long(self, numbers: list[Any]) -> Codes:
-        """Whole numbers of which some do not fit 64 bits with the others: put in bounds one by one."""
-        low, high = int(self.min), int(self.max)
-        there = np.array([not _is_missing(v) for v in numbers], dtype=bool)
-        kept = self._apply("missing", ~there, "values must be present")
-        present = [low if _is_missing(v) else v for v in numbers]
-        inside = np.array([low <= v <= high for v in present], dtype=bool)
-        kept &= self._apply("out_of_range", ~inside, f"values must lie in [{self.min}, {self.max}]")
-        kind = np.int64 if high < 2**63 else np.uint64 if low >= 0 else None
-        if kind is None:  # the grid itself spans more than any kind of integer: count from its start
-            shifted = Number(self.name, min=0, max=high - low, step=self.step, off_grid=self.off_grid)
-            codes, fits = shifted._encode_integers(
-                np.array([min(max(v, low), high) - low for v in present], dtype=np.uint64)
-            )
-        else:
-            codes, fits = self._encode_integers(
-                np.array([min(max(v, low), high) for v in present], dtype=kind)
-            )
-        kept &= fits
-        return np.where(kept, codes, codes.dtype.type(0)), kept
-
-    def _encode_present(self, present: Any, there: BoolArray) -> Codes:
-        kept = self._apply("missing", ~there, "values must be present")
-        some, some_kept = self._encode_integers(present)
-        codes = np.zeros(there.size, dtype=some.dtype)
-        codes[there] = some
-        kept[there] &= some_kept
-        return codes, kept
-
-    def _encode_integers(self, array: Any) -> Codes:
-        low, high, step = int(self.min), int(self.max), int(self.step)
-        half = 2**62  # within it a code that wraps around lands far outside
-        if step == 1 and array.size and array.dtype != np.uint64 and abs(low) <= half and high - low < half:
-            codes = array.astype(np.int64)
-            if low:
-                codes -= low
-            if int(codes.view(np.uint64).max()) <= high - low:  # everything fits, as mostly; else go on below
-                return codes, np.ones(array.shape, dtype=bool)
-        inside = (array >= low) & (array <= high)
-        kept = self._apply("out_of_range", ~inside, f"values must lie in [{self.min}, {self.max}]")
-        shifted = _distance(array, low, high)
-        on_grid = (shifted % step == 0) | ~inside
-        kept &= self._apply("off_grid", ~on_grid, f"values must be min plus a multiple of step = {self.step}")
-        whole, rest = np.divmod(shifted, shifted.dtype.type(step))
-        codes = whole + (rest >= step - rest).astype(shifted.dtype)  # to the nearest, halves up
-        return np.where(kept, codes, 0), kept
-
-    def _encode_floats(self, array: Any) -> Codes:
-        low, high, step = float(self.min), float(self.max), float(self.step)
-        present = ~np.isnan(array)
-        kept = self._apply("missing", ~present, "values must be present")
-        inside = (array >= low - _ON_GRID * step) & (array <= high + _ON_GRID * step)
-        kept &= self._apply("out_of_range", present & ~inside, f"values must lie in [{self.min}, {self.max}]")
-        steps = (np.clip(np.where(present, array, low), low, high) - low) / step
-        codes = np.floor(steps + 0.5)
-        off = inside & (np.abs(steps - codes) > _ON_GRID)
-        kept &= self._apply("off_grid", off, f"values must be min plus a multiple of step = {self.step}")
-        return _as_codes(np.where(kept, codes, 0), self.cells), kept
-
-    def _apply(self, rule: str, misfits: BoolArray, text: str) -> BoolArray:
-        return _apply(self.name, rule, getattr(self, rule), misfits, text)
+    @cached_property
+    def _judge(self) -> Judge:
+        return Judge(self.min, self.step, self.cells)
 
 
 @dataclass(frozen=True)
@@ -251,27 +212,44 @@ class Category:
     def cells(self) -> int:
         return len(self.values)
 
+    @cached_property
+    def _code_of(self) -> dict[str, int]:
+        return {value: code for code, value in enumerate(self.values)}
+
+    @cached_property
+    def _is_finer_than_floats(self) -> bool:
+        numbers = (as_number(value) for value in self.values)
+        return any(isinstance(number, Fraction) and abs(number) >= _FLOATS for number in numbers)
+
     def encode(self, values: Any) -> Codes:
-        code_of = {value: code for code, value in enumerate(self.values)}
-        fallback = code_of[self.other] if self.other is not None else -1
-        raw = [None if _is_missing(v) else as_text(v) for v in _listed(values)]
-        codes = np.array([-2 if v is None else code_of.get(v, fallback) for v in raw], dtype=np.int64)
+        if self._is_finer_than_floats:
+            _require_all_digits(self.name, "categories", values)
+        codes = _each(incoming(values), self._code)
         kept = _apply(self.name, "missing", self.missing, codes == -2, "values must be present")
         kept &= _apply(
             self.name, "unknown", self.unknown, codes == -1, "values must be among the declared categories"
         )
         return np.where(kept, codes, 0), kept
 
+    def _code(self, value: Any) -> int:
+        """The code of one value; −1 for an unknown one, −2 for none."""
+        if is_missing(value):
+            return -2
+        fallback = self._code_of[self.other] if self.other is not None else -1
+        return self._code_of.get(as_text(value), fallback) if is_plain(value) else fallback
+
 
 @dataclass(frozen=True)
 class Boolean:
-    """False or true, as cells 0 and 1."""
+    """False or true, as cells 0 and 1; 0 and 1, yes and no, t and f are as good."""
 
     name: str
-    missing: Literal["error", "drop"] = "error"
+    missing: ErrorOrDrop = "error"
+    unknown: ErrorOrDrop = "error"
 
     def __post_init__(self) -> None:
         _check_rule(self.name, "missing", self.missing, ("error", "drop"))
+        _check_rule(self.name, "unknown", self.unknown, ("error", "drop"))
 
     @property
     def cells(self) -> int:
@@ -290,14 +268,17 @@ class Boolean:
         return code
 
     def encode(self, values: Any) -> Codes:
-        raw = _listed(values)
-        absent = np.array([_is_missing(v) for v in raw], dtype=bool)
-        kept = _apply(self.name, "missing", self.missing, absent, "values must be present")
-        wrong = np.array([not _is_missing(v) and v not in (0, 1) for v in raw], dtype=bool)
-        _apply(self.name, "values", "error", wrong, "values must be true or false")
-        return np.array(
-            [int(bool(v)) if k else 0 for v, k in zip(raw, kept, strict=True)], dtype=np.int64
-        ), kept
+        codes = _each(incoming(values), self._code)
+        kept = _apply(self.name, "missing", self.missing, codes == -2, "values must be present")
+        kept &= _apply(self.name, "unknown", self.unknown, codes == -1, "values must be true or false")
+        return np.where(kept, codes, 0), kept
+
+    def _code(self, value: Any) -> int:
+        """The code of one value; −1 for what is neither, −2 for none."""
+        if is_missing(value):
+            return -2
+        truth = as_truth(value)
+        return -1 if truth is None else int(truth)
 
 
 @dataclass(frozen=True)
@@ -306,34 +287,71 @@ class Text:
 
     name: str
     max_length: int = 10_000
-    missing: Literal["error", "drop"] = "error"
+    missing: ErrorOrDrop = "error"
+    too_long: ErrorOrDrop = "error"
 
     def __post_init__(self) -> None:
         if self.max_length < 1:
             raise BadBounds(self.name, f"max_length = {self.max_length}.", "Allow at least one character.")
         _check_rule(self.name, "missing", self.missing, ("error", "drop"))
+        _check_rule(self.name, "too_long", self.too_long, ("error", "drop"))
 
     def texts(self, values: Any) -> tuple[list[str], BoolArray]:
-        raw = _listed(values)
-        absent = np.array([_is_missing(v) for v in raw], dtype=bool)
+        raw = listed(values)
+        absent = np.array([is_missing(v) or not is_plain(v) for v in raw], dtype=bool)
         kept = _apply(self.name, "missing", self.missing, absent, "values must be present")
-        found = ["" if gone else str(v) for v, gone in zip(raw, absent, strict=True)]
+        found = ["" if gone else writable(as_text(v)) for v, gone in zip(raw, absent, strict=True)]
         long = np.array([len(t) > self.max_length for t in found], dtype=bool)
-        _apply(
-            self.name, "max_length", "error", long, f"texts must have at most {self.max_length} characters"
-        )
+        most = f"texts must have at most {self.max_length} characters"
+        kept &= _apply(self.name, "too_long", self.too_long, long, most)
         return found, kept
+
+
+def writable(text: str) -> str:
+    """A text as UTF-8 can hold it: half a character (a lone surrogate) becomes a question mark."""
+    return text.encode("utf-8", "replace").decode() if any("\ud800" <= c <= "\udfff" for c in text) else text
 
 
 GridColumn: TypeAlias = Number | Category | Boolean
 Column: TypeAlias = GridColumn | Text
 
 
+def _require_all_digits(column: str, what: str, values: Any) -> None:
+    """Refuse kinds of columns that round integers as soon as a row has a gap or a fraction."""
+    if may_have_lost_digits(values):
+        raise BadColumns(
+            [column],
+            f"has {what} beyond 2⁵³; a column of pandas, or of numpy's floats, may have lost digits.",
+            'Give it as Arrow, as nullable integers (dtype "Int64" or "int64[pyarrow]"), or as text.',
+        )
+
+
+def _each(values: Any, code: Callable[[Any], int]) -> IntArray:
+    """The code of every value, judged alone; equal values of one type are judged once."""
+    if isinstance(values, np.ndarray):
+        unique, places = np.unique(values, return_inverse=True)
+        return np.array([code(v) for v in unique], dtype=np.int64)[places]
+    if not isinstance(values, list):
+        encoded = values.dictionary_encode()
+        found = np.array([*(code(v) for v in encoded.dictionary.to_pylist()), code(None)], dtype=np.int64)
+        codes: IntArray = found[encoded.indices.fill_null(len(found) - 1).to_numpy(zero_copy_only=False)]
+        return codes
+    known: dict[tuple[type, Any], int] = {}
+    codes = np.empty(len(values), dtype=np.int64)
+    for i, value in enumerate(values):
+        try:
+            if (type(value), value) not in known:
+                known[type(value), value] = code(value)
+            codes[i] = known[type(value), value]
+        except TypeError:  # what cannot be compared
+            codes[i] = code(value)
+    return codes
+
+
 def _apply(column: str, rule: str, action: str, misfits: BoolArray, text: str) -> BoolArray:
     """Raise, or return which rows stay in."""
     if action == "error" and misfits.any():
-        other = rule in ("out_of_range", "off_grid", "missing", "unknown")
-        remedy = f"Correct the rows{f', or choose another `{rule}` rule for the column' if other else ''}."
+        remedy = f"Correct the rows, or choose another `{rule}` rule for the column."
         raise RejectedValue(column, text, int(misfits.argmax()), int(misfits.sum()), remedy)
     return ~misfits if action == "drop" else np.ones_like(misfits)
 
@@ -350,62 +368,3 @@ def _fraction(column: str, field: str, value: Any) -> Fraction:
     except (ArithmeticError, ValueError, TypeError):
         problem = f"{field} must be a finite number, got {value!r}."
         raise BadBounds(column, problem, "Bounds are public and finite; choose them by hand.") from None
-
-
-def _as_floats(column: str, array: Any) -> Any:
-    if array.dtype.kind in "fiub":
-        return array.astype(np.float64)
-    try:
-        return np.array([math.nan if _is_missing(v) else _float(v) for v in array.tolist()], dtype=np.float64)
-    except (TypeError, ValueError):
-        raise BadColumns(
-            [column], "some values are not numbers.", "Correct the rows or declare a Category."
-        ) from None
-
-
-def _distance(array: Any, low: int, high: int) -> Any:
-    """value − low, clipped to 0 … high − low; unsigned where 63 bits do not hold it."""
-    wrapped = array.astype(np.uint64) - np.uint64(low % 2**64)  # exact modulo 2⁶⁴
-    inside = np.where(array > high, np.uint64(high - low), wrapped)
-    distance = np.where(array < low, np.uint64(0), inside)
-    return distance if high - low >= 2**63 else distance.astype(np.int64)
-
-
-def _as_codes(codes: Any, cells: int) -> Any:
-    """Whole floats as integers; unsigned where 63 bits do not hold them."""
-    last = float(cells - 1)
-    last = last if int(last) < cells else math.nextafter(last, 0.0)
-    return np.minimum(codes, last).astype(np.int64 if cells <= 2**63 else np.uint64)
-
-
-def _beyond_floats(values: Any) -> bool:
-    """Whether a list of whole numbers has some that floating point cannot hold, and nothing but them."""
-    some = isinstance(values, list) or getattr(getattr(values, "dtype", None), "kind", "") == "O"
-    listed = _listed(values) if some else []
-    whole = all(isinstance(v, int) and not isinstance(v, bool) for v in listed if not _is_missing(v))
-    return whole and any(isinstance(v, int) and abs(v) > 2**53 for v in listed)
-
-
-def _float(value: Any) -> float:
-    try:
-        return float(value)
-    except OverflowError:  # an integer beyond floating point is out of any range
-        return math.inf if value > 0 else -math.inf
-
-
-def as_text(value: Any) -> str:
-    """A label or an id as text; 7.0 is 7, as a column of integers becomes when it has gaps."""
-    whole = (isinstance(value, float) and value.is_integer()) or (
-        isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value()
-    )
-    return str(int(value)) if whole else str(value)
-
-
-def _listed(values: Any) -> list[Any]:
-    return values.tolist() if hasattr(values, "tolist") else list(values)
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # pandas has its own nothings
-        return True
-    return (isinstance(value, str) and value == "") or (isinstance(value, float) and math.isnan(value))

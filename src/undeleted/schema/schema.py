@@ -12,8 +12,10 @@ from typing import Any, Literal
 import numpy as np
 
 from undeleted.errors import BadColumns, RejectedValue
-from undeleted.schema.columns import Column, Text, _is_missing, _listed, as_text
+from undeleted.schema.columns import Column, Text
+from undeleted.schema.incoming import listed
 from undeleted.schema.table import Table
+from undeleted.schema.values import as_text, is_missing, is_plain
 
 
 @dataclass(frozen=True)
@@ -91,14 +93,15 @@ class Schema:
 
     def _by_column(self, data: Any) -> Mapping[str, Any]:
         wanted = [*self.names, *([self.id] if self.id is not None else [])]
-        if hasattr(data, "keys"):
-            present = set(data.keys())
+        names = _names_of(data)
+        if names is not None:
+            present = set(names)
             lacking = [name for name in wanted if name not in present]
             if lacking:
                 raise BadColumns(lacking, "not in the data.", f"The schema wants {', '.join(wanted)}.")
             return {name: _one_dimensional(name, data[name]) for name in wanted}
         try:
-            rows = _listed(data)
+            rows = list(data)
             return {n: [self._field(row, n, i) for row in rows] for i, n in enumerate(wanted)}
         except (KeyError, TypeError):
             remedy = "Give every row a value for every column, by name where there is an id."
@@ -119,13 +122,14 @@ class Schema:
     def _ids(self, raw: Mapping[str, Any]) -> list[str] | None:
         if self.id is None:
             return None
-        absent = np.array([_is_missing(v) for v in _listed(raw[self.id])], dtype=bool)
+        people = listed(raw[self.id])
+        absent = np.array([is_missing(v) or not is_plain(v) for v in people], dtype=bool)
         if absent.any():
             rule = "every row must have an id"
             raise RejectedValue(
                 self.id, rule, int(absent.argmax()), int(absent.sum()), "Give the rows their ids."
             )
-        return [as_text(v) for v in _listed(raw[self.id])]
+        return [as_text(v) for v in people]
 
     def capped(self, table: Table) -> Table:
         """Apply the cap on rows per person: the first rows of a person are kept."""
@@ -146,9 +150,18 @@ class Schema:
         return table.take(np.flatnonzero(~over))
 
 
+def _names_of(data: Any) -> Any:
+    """The names of a table's columns; None if it is a sequence of rows."""
+    if hasattr(data, "column_names"):  # Arrow
+        return data.column_names
+    if hasattr(data, "get_columns"):  # polars
+        return data.columns
+    return data.keys() if hasattr(data, "keys") else None
+
+
 def _one_dimensional(name: str, values: Any) -> Any:
+    """A column as it is; a list of lists is none."""
     nested = isinstance(values, list) and any(isinstance(v, list | tuple | dict | np.ndarray) for v in values)
-    array = values if isinstance(values, list) else np.asarray(values)
-    if nested or getattr(array, "ndim", 1) != 1:
+    if nested or getattr(values, "ndim", 1) != 1 or isinstance(values, str | bytes):
         raise BadColumns([name], "is not one-dimensional.", "Give one value per row.")
-    return array
+    return values if hasattr(values, "__len__") else list(values)

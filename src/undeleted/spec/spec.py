@@ -178,6 +178,7 @@ def _declared(name: str, kind: str, missing: Any, reader: Reader) -> Column:
             rules = {
                 "out_of_range": reader.take("out_of_range", str, "error"),
                 "off_grid": reader.take("off_grid", str, "error"),
+                "not_a_number": reader.take("not_a_number", str, "error"),
             }
             low, high, step = (
                 reader.take("min", float),
@@ -190,9 +191,10 @@ def _declared(name: str, kind: str, missing: Any, reader: Reader) -> Column:
             unknown, other = reader.take("unknown", str, "error"), reader.take("other", str, None)
             return Category(name, values=tuple(values), unknown=unknown, other=other, missing=missing)
         case "boolean":
-            return Boolean(name, missing=missing)
+            return Boolean(name, missing=missing, unknown=reader.take("unknown", str, "error"))
         case "text":
-            return Text(name, max_length=reader.take("max_length", int, 10_000), missing=missing)
+            most, too_long = reader.take("max_length", int, 10_000), reader.take("too_long", str, "error")
+            return Text(name, max_length=most, missing=missing, too_long=too_long)
     reader.fail(f"there is no column type {kind!r}.", "Types: number, category, boolean, text.", "type")
 
 

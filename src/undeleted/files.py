@@ -9,7 +9,7 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 
 from undeleted.errors import BadColumns, BadFile, RejectedValue, UndeletedError
 from undeleted.schema import Schema, Table
+from undeleted.schema.values import Written, as_number
 
 ROWS = 1 << 17  # rows of a block
 _CSV = """read_csv(?, delim = '{delimiter}', header = true, quote = '"', escape = '"', comment = '', skip = 0,
@@ -61,9 +62,10 @@ def _columns(source: str, wanted: list[str]) -> Iterator[Mapping[str, Any]]:
     """The wanted columns, a block at a time, as they are written."""
     kind = _kind(source)
     if kind in JSON or kind in SQLITE:
-        rows = _rows(source, kind)
+        if kind in SQLITE:
+            _require(source, wanted, _sqlite_names(source))
+        rows = _rows(source, kind)  # an object of JSON may lack a name: then its value is missing
         while block := list(islice(rows, ROWS)):
-            _require(source, wanted, {name: None for row in block for name in row})
             yield {name: [row.get(name) for row in block] for name in wanted}
         return
     if kind == ".parquet":
@@ -144,10 +146,6 @@ def _rows(source: str, kind: str) -> Iterator[dict[str, Any]]:
     return _sqlite_rows(source) if kind in SQLITE else _json_rows(source)
 
 
-class Written(str):
-    """A number of JSON, as it is written."""
-
-
 def _json_rows(source: str) -> Iterator[dict[str, Any]]:
     """Objects on lines of their own, or one list of objects, or one object after another."""
     decoder = json.JSONDecoder(parse_float=Written, parse_int=Written)
@@ -182,7 +180,19 @@ def _after_blanks(text: str, at: int) -> int:
 
 
 def _sqlite_rows(source: str) -> Iterator[dict[str, Any]]:
-    """The rows of the one table of an SQLite file, through Python's own SQLite."""
+    """The rows of the one table of an SQLite file."""
+    with _sqlite_cursor(source) as (names, cursor):
+        yield from (dict(zip(names, row, strict=True)) for row in cursor)
+
+
+def _sqlite_names(source: str) -> list[str]:
+    with _sqlite_cursor(source) as (names, _):
+        return names
+
+
+@contextmanager
+def _sqlite_cursor(source: str) -> Iterator[tuple[list[str], Iterable[Any]]]:
+    """The names and the rows of the one table of an SQLite file, through Python's own SQLite."""
     import sqlite3
 
     tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
@@ -195,16 +205,13 @@ def _sqlite_rows(source: str) -> Iterator[dict[str, Any]]:
             raise BadFile(source, f"has {len(found)} tables.", "Give a file with one table.")
         try:
             cursor = file.execute(f"SELECT * FROM {_quoted(found[0])}")
-            names = [description[0] for description in cursor.description]
-            yield from (dict(zip(names, row, strict=True)) for row in cursor)
+            yield [description[0] for description in cursor.description], cursor
         except sqlite3.Error as error:
             raise _unreadable(source, error) from None
 
 
 def _kinds_of(source: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Types by the names that DuckDB has for them, for a draft."""
-    from undeleted.schema.values import as_number
-
     found: dict[str, set[str]] = {}
     for row in rows:
         for name, value in row.items():

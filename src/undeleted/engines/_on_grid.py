@@ -154,15 +154,13 @@ def _category(column: Category, texts: Any) -> OnGrid:
 
 def _boolean(column: Boolean, values: Any) -> OnGrid:
     missing = absent(values)
-    x = values.ifelse(_int64(1), _int64(0)) if values.type().is_boolean() else values.cast("int64")
-    wrong = ~missing & (x != 0) & (x != 1)
-    judged = _judged(
-        column, (x == 1).ifelse(_int64(1), _int64(0)), Misfit("missing", missing, "values must be present")
-    )
-    return OnGrid(
-        judged.code,
-        judged.kept,
-        [*judged.refused, Misfit("values", wrong.fill_null(False), "values must be true or false")],
+    true = values if values.type().is_boolean() else values == 1
+    wrong = ibis.literal(False) if values.type().is_boolean() else (values != 0) & (values != 1)
+    return _judged(
+        column,
+        true.fill_null(False).ifelse(_int64(1), _int64(0)),
+        Misfit("missing", missing, "values must be present"),
+        Misfit("unknown", (wrong & ~missing).fill_null(False), "values must be true or false"),
     )
 
 

@@ -25,7 +25,7 @@ from undeleted.arrays import BoolArray, IntArray
 from undeleted.errors import BadBounds, BadColumns, RejectedValue
 from undeleted.schema.incoming import incoming, listed, may_have_lost_digits
 from undeleted.schema.judging import Judge, Verdict
-from undeleted.schema.values import as_number, as_text, as_truth, is_missing, is_plain
+from undeleted.schema.values import as_label, as_number, as_text, as_truth, each, is_missing, is_plain
 
 Codes: TypeAlias = tuple[IntArray, BoolArray]  # the codes, and which of them count
 ErrorOrDrop: TypeAlias = Literal["error", "drop"]
@@ -155,6 +155,9 @@ class Number:
     def encode(self, values: Any) -> Codes:
         if self.is_finer_than_floats:
             _require_all_digits(self.name, "grid points", values)
+        if isinstance(values, np.ndarray) and values.dtype.kind == "b":
+            problem = "is an array of booleans; numpy makes numbers of them as soon as one row has a number."
+            raise BadColumns([self.name], problem, "Declare a Boolean, or give a list.")
         codes, verdicts = self._judge.column(incoming(values))
         kept = np.ones(len(codes), dtype=bool)
         for verdict, rule, text in (
@@ -236,7 +239,7 @@ class Category:
         if is_missing(value):
             return -2
         fallback = self._code_of[self.other] if self.other is not None else -1
-        return self._code_of.get(as_text(value), fallback) if is_plain(value) else fallback
+        return self._code_of.get(as_label(value), fallback) if is_plain(value) else fallback
 
 
 @dataclass(frozen=True)
@@ -321,8 +324,8 @@ def _require_all_digits(column: str, what: str, values: Any) -> None:
     if may_have_lost_digits(values):
         raise BadColumns(
             [column],
-            f"has {what} beyond 2⁵³; a column of pandas, or of numpy's floats, may have lost digits.",
-            'Give it as Arrow, as nullable integers (dtype "Int64" or "int64[pyarrow]"), or as text.',
+            f"has {what} beyond 2⁵³; a column of floats, or of pandas' own types, may have lost digits.",
+            'Give it as integers of Arrow, as nullable integers (dtype "Int64" or "int64[pyarrow]"), or as text.',
         )
 
 
@@ -336,16 +339,7 @@ def _each(values: Any, code: Callable[[Any], int]) -> IntArray:
         found = np.array([*(code(v) for v in encoded.dictionary.to_pylist()), code(None)], dtype=np.int64)
         codes: IntArray = found[encoded.indices.fill_null(len(found) - 1).to_numpy(zero_copy_only=False)]
         return codes
-    known: dict[tuple[type, Any], int] = {}
-    codes = np.empty(len(values), dtype=np.int64)
-    for i, value in enumerate(values):
-        try:
-            if (type(value), value) not in known:
-                known[type(value), value] = code(value)
-            codes[i] = known[type(value), value]
-        except TypeError:  # what cannot be compared
-            codes[i] = code(value)
-    return codes
+    return np.fromiter(each(values, code), dtype=np.int64, count=len(values))
 
 
 def _apply(column: str, rule: str, action: str, misfits: BoolArray, text: str) -> BoolArray:

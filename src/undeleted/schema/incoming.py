@@ -8,6 +8,7 @@ Nothing is converted to a common type: numpy would turn integers beside a float 
 integers beside a gap, so that one person's value would change how another's is read.
 """
 
+import re
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ def incoming(values: Any) -> Any:
         numbers = is_numpy_backed(values) and values.dtype.kind in "iuf"
         values = values.to_numpy() if numbers else _extension(values)
     elif type(values).__module__.startswith("polars"):
-        values = values.to_arrow()
+        values = values.to_list() if str(values.dtype) == "Object" else values.to_arrow()
     if type(values).__module__.startswith("pyarrow"):
         return _arrow(values)
     if isinstance(values, np.ndarray):
@@ -43,9 +44,19 @@ def is_numpy_backed(values: Any) -> bool:
 
 
 def may_have_lost_digits(values: Any) -> bool:
-    """Whether values beyond 2⁵³ may have been rounded on their way here, or would be beside other rows."""
-    floats = isinstance(values, np.ndarray) and values.dtype.kind == "f"
-    return floats or is_numpy_backed(values)
+    """Whether values beyond 2⁵³ may have been rounded on their way here, or would be beside other rows.
+
+    A column of floats may hold integers that were rounded because one row had a fraction or a gap; pandas
+    does so to its own types as rows come and go, but for its nullable integers and texts.
+    """
+    if type(values).__module__.startswith("pandas"):
+        return not re.fullmatch(r"U?Int\d+|(string|u?int|large_string|decimal).*", str(values.dtype)) or (
+            is_numpy_backed(values)
+        )
+    if type(values).__module__.startswith(("polars", "pyarrow")):
+        kind = str(values.dtype if hasattr(values, "dtype") else values.type).lower()
+        return "float" in kind or "double" in kind
+    return isinstance(values, np.ndarray) and values.dtype.kind == "f"
 
 
 def _extension(values: Any) -> Any:
@@ -55,7 +66,7 @@ def _extension(values: Any) -> Any:
     if is_numpy_backed(values):
         return values.tolist()
     try:
-        return pa.array(values.array)
+        return pa.array(getattr(values, "array", values))  # of a series, or an array itself
     except (pa.ArrowException, TypeError, ValueError):  # intervals and the like
         return values.tolist()
 

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from undeleted.arrays import IntArray
-from undeleted.schema.values import Real, as_number, is_missing
+from undeleted.schema.values import Real, as_number, each, is_missing
 
 
 class Verdict(IntEnum):
@@ -80,14 +80,8 @@ class Judge:
 
     def _list(self, values: list[Any]) -> Judged:
         codes, verdicts = self._nothing(len(values))
-        known: dict[tuple[type, Any], tuple[int, Verdict]] = {}
-        for i, value in enumerate(values):
-            try:
-                if (type(value), value) not in known:
-                    known[type(value), value] = self.value(value)
-                codes[i], verdicts[i] = known[type(value), value]
-            except TypeError:  # what cannot be compared
-                codes[i], verdicts[i] = self.value(value)
+        for i, (code, verdict) in enumerate(each(values, self.value)):
+            codes[i], verdicts[i] = code, verdict
         return codes, verdicts
 
     def _nothing(self, size: int) -> Judged:

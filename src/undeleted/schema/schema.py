@@ -160,8 +160,7 @@ def _names_of(data: Any) -> Any:
 
 
 def _one_dimensional(name: str, values: Any) -> Any:
-    """A column as it is; a list of lists is none."""
-    nested = isinstance(values, list) and any(isinstance(v, list | tuple | dict | np.ndarray) for v in values)
-    if nested or getattr(values, "ndim", 1) != 1 or isinstance(values, str | bytes):
+    """A column as it is; a value that holds several is for its rule, like any other that does not fit."""
+    if getattr(values, "ndim", 1) != 1 or isinstance(values, str | bytes):
         raise BadColumns([name], "is not one-dimensional.", "Give one value per row.")
     return values if hasattr(values, "__len__") else list(values)

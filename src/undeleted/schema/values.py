@@ -11,19 +11,27 @@ Booleans are no numbers, and nothing that holds several values is any of these.
 
 import math
 import re
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from uuid import UUID
 
 import numpy as np
 
 Real: TypeAlias = Fraction | float  # a float is infinite, or not a number
+Result = TypeVar("Result")
+
+
+class Written(str):
+    """A number that a file holds with its digits, such as JSON's: they are kept as they are written."""
+
 
 WORDS = {"true": True, "t": True, "yes": True, "1": True, "false": False, "f": False, "no": False, "0": False}
 _NUMBER = re.compile(r"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?[ \t]*", re.ASCII)
 _ENDLESS = re.compile(r"[ \t]*([+-]?)(inf|infinity|nan)[ \t]*", re.IGNORECASE | re.ASCII)
+_REMEMBERED = (str, Written, int, float)
 _LONGEST = 1000  # characters of a number; longer texts are none
 _FAR = 1000  # powers of ten beyond which a number lies outside of every grid, or next to 0
 
@@ -102,9 +110,37 @@ def as_text(value: Any) -> str:
         return _decimals(number) if isinstance(number, Fraction) else str(number)
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[us]").item()
+    if hasattr(value, "to_pydatetime"):  # pandas keeps nanoseconds, which Arrow and numpy leave out here
+        value = value.to_pydatetime(warn=False)
     if isinstance(value, datetime):
         return value.isoformat(sep=" ")
     return str(value)
+
+
+def as_label(value: Any) -> str:
+    """A category as text: a number in plain decimals, also one that a file holds with its digits.
+
+    >>> as_label(Written("7.0")), as_label(7.0), as_label("7.0")
+    ('7', '7', '7.0')
+    """
+    number = as_number(value) if isinstance(value, Written) else None
+    return _decimals(number) if isinstance(number, Fraction) else as_text(value)
+
+
+def each(values: Sequence[Any], judge: Callable[[Any], Result]) -> Iterator[Result]:
+    """What is said of every value, judged alone; equal plain values are judged once.
+
+    Only types whose equal values are written alike are remembered: two times of different zones may be equal.
+    """
+    known: dict[tuple[type, Any], Result] = {}
+    for value in values:
+        if type(value) not in _REMEMBERED:
+            yield judge(value)
+            continue
+        key = (type(value), value)
+        if key not in known:
+            known[key] = judge(value)
+        yield known[key]
 
 
 def _decimals(number: Fraction) -> str:

@@ -3,7 +3,7 @@
 python docs/generated.py            write them
 python docs/generated.py --check    fail if one is not what the code gives
 
-All are kept in the repository.  `commands.md` and `names.md` follow from the code alone, `licences.md` from
+All are kept in the repository.  `commands.md`, `names.md` and `values.md` follow from the code alone, `licences.md` from
 the environment, which must have every extra (`make docs` sees to that).
 """
 
@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
+import value_codes
 from packaging.requirements import Requirement
 
 from undeleted import errors, registry
@@ -222,6 +223,7 @@ def http() -> str:
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands,
     "names.md": names,
+    "values.md": value_codes.page,
     "licences.md": licences,
     "http.md": http,
 }

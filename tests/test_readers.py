@@ -8,6 +8,7 @@ them.  Since a code is compared with that of the value alone, no row can have ch
 import json
 import random
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from datetime import date, datetime
 from decimal import Decimal
@@ -22,11 +23,35 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from undeleted import files
+from undeleted import files, registry
+from undeleted.coins import NoNoise, seeded
 from undeleted.engines._connections import connected
 from undeleted.engines.arrays import Arrays
 from undeleted.engines.ibis import Ibis
-from undeleted.schema import Boolean, Category, Number, Schema
+from undeleted.mechanisms import (
+    BulletinBoard,
+    ExactSum,
+    FrozenMedian,
+    GrownBoxes,
+    GrownRangeCounts,
+    NoisyClassHistograms,
+    NoisyClassMoments,
+    NoisyCount,
+    NoisyForest,
+    NoisyHistogram,
+    NoisyMean,
+    NoisyPairs,
+    NoisyProducts,
+    NoisyQuantiles,
+    NoisySecondMoments,
+    NoisySum,
+    NoisyVariance,
+    RangeCounts,
+    Recipe,
+)
+from undeleted.mechanisms._linear import Linear
+from undeleted.privacy import Budget
+from undeleted.schema import Boolean, Category, Number, Schema, Text
 from undeleted.statistics import Count, Moments
 
 TABLES, WIDTH, ROWS = 5, 200, 12
@@ -231,3 +256,149 @@ def test_spark(tmp_path):
         table = connected("pyspark://local[2]", f"people{i}.parquet", tmp_path)
         through_ibis(world, table)
         ibis.get_backend(table).disconnect()
+
+
+# -- the whole way, from neighbouring files to the totals that noise is made for
+
+X = Number("x", min=0, max=10**9, step=10**7, out_of_range="clamp", off_grid="drop", **LENIENT)
+AGE = Number("age", min=0, max=120, out_of_range="clamp", off_grid="round", **LENIENT)
+GRADE = Category("grade", values=("x", "y", "09:00"), unknown="drop", missing="drop")
+SICK, FLAG = (Boolean(name, missing="drop", unknown="drop") for name in ("sick", "flag"))
+NOTE = Text("note", missing="drop")
+PEOPLE = Schema([X, AGE, GRADE, SICK, FLAG, NOTE], id="id")
+B = Budget(1.0)
+MECHANISMS = {
+    "bulletin-board": BulletinBoard(NOTE),
+    "exact-sum": ExactSum(X),
+    "frozen-median": FrozenMedian(X),
+    "grown-boxes": GrownBoxes((X, AGE), NoNoise(), clusters=2, threshold=1, depth=4),
+    "grown-range-counts": GrownRangeCounts(X, NoNoise(), branching=2, threshold=1),
+    "noisy-class-histograms": NoisyClassHistograms((AGE, SICK), GRADE, B),
+    "noisy-class-moments": NoisyClassMoments((X, AGE), B, by=GRADE),
+    "noisy-count": NoisyCount(B, over=(X, GRADE)),
+    "noisy-forest": NoisyForest((X, AGE), B, by=GRADE, trees=2, depth=3),
+    "noisy-histogram": NoisyHistogram((X, GRADE), B),
+    "noisy-mean": NoisyMean(X, B),
+    "noisy-pairs": NoisyPairs((SICK, FLAG), B, at_most=2),
+    "noisy-products": NoisyProducts((X, AGE, SICK), B),
+    "noisy-quantiles": NoisyQuantiles((X, AGE), B),
+    "noisy-second-moments": NoisySecondMoments((X, AGE), B, by=GRADE),
+    "noisy-sum": NoisySum(X, B),
+    "noisy-variance": NoisyVariance(AGE, B),
+    "range-counts": RangeCounts(X, B),
+    "recipe": Recipe((Count(), Moments(X, 2)), B),
+}
+TYPICAL = [
+    {"id": f"p{i}", "x": 10**7 * (i % 3), "age": 30 + i, "grade": "xy"[i % 2], "sick": i % 2, "flag": 1, "note": "hi"}
+    for i in range(40)
+]
+ODD = [  # each as it would be written; a reader of types takes what fits them
+    {"x": 2e7, "age": 0.5, "grade": 5, "sick": 2, "flag": True, "note": "5"},
+    {"x": "20000000.0", "age": "n/a", "grade": "n/a", "sick": "yes", "flag": "no", "note": "n/a"},
+    {"x": None, "age": None, "grade": None, "sick": None, "flag": None, "note": None},
+    {"x": 1, "age": 999, "grade": "09:00", "sick": 1, "flag": 0, "note": "x" * 99},
+    {"x": 2**63, "age": -(2**63), "grade": "z", "sick": -1, "flag": 7, "note": "Ω"},
+]
+KINDS = {"x": pa.float64(), "age": pa.float64(), "grade": pa.string(), "sick": pa.int64(), "flag": pa.int64()}
+
+
+def as_csv(rows, path, _):
+    names = list(TYPICAL[0])
+    lines = [",".join("" if r[n] is None else quoted(str(r[n])) for n in names) for r in rows]
+    path.write_text("\n".join([",".join(names), *lines]) + "\n", encoding="utf-8")
+
+
+def as_json(rows, path, _):
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+
+
+def as_sqlite(rows, path, _):
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute(f"CREATE TABLE people ({', '.join(TYPICAL[0])})")
+        within = [[float(v) if v in (2**63, -(2**63)) else v for v in r.values()] for r in rows]
+        file.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?, ?, ?)", within)
+
+
+def fitted(rows) -> pa.Table:
+    """As a typed table has them; what does not fit a type is not there."""
+    columns = {name: [row[name] for row in rows] for name in TYPICAL[0]}
+    return pa.table(
+        {n: pa.array([_fit(v, KINDS.get(n)) for v in vs], KINDS.get(n, pa.string())) for n, vs in columns.items()}
+    )
+
+
+def _fit(value, kind):
+    wanted = {pa.float64(): (int, float), pa.int64(): (int,), pa.string(): (str,), None: (str,)}[kind]
+    if not isinstance(value, wanted) or isinstance(value, bool):
+        return None
+    return float(value) if kind == pa.float64() else value
+
+
+def as_parquet(rows, path, _):
+    pq.write_table(fitted(rows), path)
+
+
+def in_duckdb(rows, path, _):
+    with duckdb.connect(str(path)) as file:
+        file.register("given", fitted(rows))
+        file.execute("CREATE TABLE people AS SELECT * FROM given")
+    return connected(f"duckdb://{path.name}", "people", path.parent)
+
+
+def in_postgres(rows, path, server):
+    name, table = f"neighbours{next(_names)}", fitted(rows)
+    with psycopg.connect(server().url(), autocommit=True) as db:
+        kinds = ", ".join(f"{f.name} {POSTGRES[str(f.type)]}" for f in table.schema)
+        db.execute(f"CREATE TABLE {name} ({kinds})")
+        with db.cursor().copy(f"COPY {name} FROM STDIN") as copy:
+            for row in table.to_pylist():
+                copy.write_row(list(row.values()))
+    return connected(server().url(), f"public.{name}", Path())
+
+
+def in_spark(rows, path, _):
+    pq.write_table(fitted(rows), path)
+    return connected("pyspark://local[2]", path.name, path.parent)
+
+
+READERS = [
+    *(pytest.param(k, as_csv if k == "csv" else as_json, id=k) for k in ("csv", "jsonl", "json")),
+    pytest.param("db", as_sqlite, id="sqlite"),
+    pytest.param("parquet", as_parquet, id="parquet"),
+    pytest.param("duckdb", in_duckdb, id="duckdb"),
+    pytest.param("", in_postgres, id="postgres", marks=pytest.mark.services),
+    pytest.param("parquet", in_spark, id="spark", marks=pytest.mark.services),
+]
+
+
+def test_every_mechanism_is_asked():
+    assert set(MECHANISMS) == set(registry.names("undeleted.mechanisms"))
+
+
+@pytest.mark.parametrize(("suffix", "write"), READERS)
+def test_one_person_more_in_a_file_moves_no_total_further_than_the_noise_is_made_for(
+    suffix, write, tmp_path, request
+):
+    def totals(rows, number):
+        path = tmp_path / f"people{number}.{suffix}"
+        table = write(rows, path, lambda: request.getfixturevalue("server"))
+        return Arrays(files.read(str(path), PEOPLE)) if table is None else Ibis(PEOPLE, table)
+
+    before = totals(TYPICAL, "")
+    linear = [m.statistic for m in MECHANISMS.values() if isinstance(m, Linear)]
+    grown = [MECHANISMS["grown-range-counts"], MECHANISMS["grown-boxes"]]
+    told = {statistic: before.total(statistic) for statistic in linear}
+    asked = [a for m in grown for a in m.asked(m.release(before, seeded("neighbours")))]
+    for number, odd in enumerate(ODD):
+        after = totals([*TYPICAL, {"id": "odd", **odd}], number)
+        for statistic in linear:
+            moved = after.total(statistic) - told[statistic]
+            for start, block in zip(statistic.starts, statistic.blocks, strict=True):
+                part = moved[start : start + block.width].astype(float)
+                assert np.abs(part).sum() <= block.sensitivity.l1, (statistic, odd)
+                assert np.linalg.norm(part) <= block.sensitivity.l2 * (1 + 1e-12), (statistic, odd)
+        for statistic, cells in asked:
+            moved = after.total_at(statistic, cells) - before.total_at(statistic, cells)
+            assert np.abs(moved).sum() <= statistic.l1, (statistic, odd)
+        assert len(Counter(after.posts(NOTE)) - Counter(before.posts(NOTE))) <= 1
+        assert not Counter(before.posts(NOTE)) - Counter(after.posts(NOTE))

@@ -46,7 +46,7 @@ def test_the_picture_is_what_its_command_draws(tmp_path):
     assert (drawn == kept).all()
 
 
-@pytest.mark.parametrize("name", ["commands.md", "names.md"])
+@pytest.mark.parametrize("name", ["commands.md", "names.md", "values.md"])
 def test_the_reference_is_what_the_code_gives(name):
     generated = pages_of_the_reference()
     assert (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8") == generated.PAGES[name]()

@@ -33,6 +33,7 @@ from undeleted.intervals import Estimate
 from undeleted.mechanisms.bulletin_board import BulletinBoard
 from undeleted.privacy import Budget, Ledger
 from undeleted.schema import Schema, Table, as_text
+from undeleted.schema.values import is_plain
 from undeleted.spec import Spec
 from undeleted.stores import Fold, Publishing, Store, create_store, open_store, store_there
 from undeleted.stores.sqlite import MEMORY
@@ -156,7 +157,7 @@ class Curator:
     @property
     def store(self) -> Store:
         if self._store is None:
-            raise NotStarted("a curator", "Publish a table first.")
+            raise NotStarted("this curator", "Publish a table first.", "has published nothing yet")
         return self._store
 
     @property
@@ -232,17 +233,22 @@ class Curator:
             yield from issuer_of(self.store).lines(people, self.store.tags())
 
     def delete(
-        self, *ids: object, fold: Fold | None = None, progress: Callable[[int], None] | None = None
+        self,
+        *ids: object,
+        fold: Fold | None = None,
+        progress: Callable[[int], None] | None = None,
+        unknown: Callable[[str], object] | None = None,
     ) -> Deletion:
         """Forget these people and all of their rows; ids that are not there are counted and change nothing.
 
-        A long list is deleted some thousands at a time; each part is durable before the next begins.  With
-        `fold` records go at once, and the publications follow when enough people have left together, which
-        hides each of them among the others.
+        An id is text, byte for byte; a number is written in decimals.  A long list is deleted some thousands
+        at a time; each part is durable before the next begins.  `unknown` is told every id that is not there,
+        or not any more.  With `fold` records go at once, and the publications follow when enough people have
+        left together, which hides each of them among the others.
         """
         store = self.store
         people = iter(_listed_ids(ids))
-        deleted = unknown = held = 0
+        deleted = absent = held = 0
         version = store.version
         while part := list(islice(people, BATCH)):
             try:
@@ -252,15 +258,18 @@ class Curator:
                     problem = f"{deleted} people were deleted before this: {error.what}"
                     raise StoreError(problem, error.remedy) from None
                 raise
-            deleted, unknown = deleted + done.deleted, unknown + done.unknown
+            deleted, absent = deleted + done.deleted, absent + done.unknown
             version, held = done.version, done.held
+            if unknown is not None:
+                for place in done.absent:
+                    unknown(part[place])
             if progress is not None:
                 progress(len(part))
         try:
             erased = store.erase()
         except UndeletedError:  # the server went away after it had forgotten
             erased = False
-        return Deletion(deleted, unknown, version, erased, held)
+        return Deletion(deleted, absent, version, erased, held)
 
     def show(self, name: str) -> Publication:
         """A publication as it stands; a copy, which later deletions leave alone."""
@@ -271,6 +280,9 @@ class Curator:
 
     def status(self) -> Status:
         """What is published, what it has cost, and whether something waits to be erased."""
+        if self._store is None:
+            epsilon = self.budget.epsilon
+            return Status((), 0, epsilon, self.budget.delta, 0.0, epsilon, False, 0)
         store = self.store
         facts = store.facts
         return Status(
@@ -346,5 +358,11 @@ def _added_up_there(schema: Schema, table: Any, mechanisms: Mapping[str, Any], n
 def _listed_ids(ids: tuple[object, ...]) -> Iterator[str]:
     """Ids as the table has them, as text; one list (or stream) of ids is as good as several arguments."""
     if len(ids) == 1 and isinstance(ids[0], Iterable) and not isinstance(ids[0], str | bytes):
-        return (as_text(person) for person in ids[0])
-    return (as_text(person) for person in ids)
+        return (_as_id(person) for person in ids[0])
+    return (_as_id(person) for person in ids)
+
+
+def _as_id(person: object) -> str:
+    if not is_plain(person):
+        raise BadQuestion(f"an id of type {type(person).__name__} is none.", "Give texts, or whole numbers.")
+    return as_text(person)

@@ -19,7 +19,7 @@
     ├── NotReproducible           an algorithm that is not a function of its coins
     ├── NotThere                  a record that is not (or no longer) in the data
     ├── AlreadyThere              a name or an id that is taken
-    ├── NotStarted                an algorithm asked to delete before it started
+    ├── NotStarted                an algorithm asked to delete before it started, a curator before it published
     ├── RuleBroken                a move against the rules of a game
     ├── BadFile                   a file that cannot be read, is of a newer format, or was altered
     │   └── BadSpec               a line of a spec that cannot be
@@ -223,10 +223,15 @@ class AlreadyThere(UndeletedError):
 
 
 class NotStarted(UndeletedError):
-    """An algorithm asked to delete before it started."""
+    """An algorithm asked to delete before it started, or a curator before it published."""
 
-    def __init__(self, what: str, remedy: str = "Call start(data, coins) first.") -> None:
-        super().__init__(f"{what} was asked to delete before it was started.", remedy)
+    def __init__(
+        self,
+        what: str,
+        remedy: str = "Call start(data, coins) first.",
+        problem: str = "was asked to delete before it was started",
+    ) -> None:
+        super().__init__(f"{what} {problem}.", remedy)
 
 
 class RuleBroken(UndeletedError):

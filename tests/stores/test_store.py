@@ -19,6 +19,7 @@ from hypothesis.stateful import (
 )
 
 from support import kills
+from support.old_formats import older
 from support.people import AGE, NOTE, PEOPLE, N, made, mechanisms, only, rows
 from undeleted.curator import Curator
 from undeleted.errors import AlreadyThere, BadQuestion, StoreError, UndeletedError
@@ -26,10 +27,11 @@ from undeleted.mechanisms import BulletinBoard, NoisyCount, NoisyMean
 from undeleted.privacy import Budget
 from undeleted.schema import Number, Schema
 from undeleted.stores import Fold, _store, copy_store, open_store
+from undeleted.stores._bucket_table import BucketTable
 from undeleted.stores._contents import FORMAT
 from undeleted.stores._described import build, describe
+from undeleted.stores._pieces import pieces_of
 from undeleted.stores._records import tag_of
-from undeleted.stores._sealed import MARK, seal
 from undeleted.stores.sqlite import MEMORY
 
 POSTGRES = pytest.param("postgres", marks=pytest.mark.services)
@@ -260,36 +262,32 @@ def test_a_copy_does_not_go_over_what_is_there_and_the_source_stays_as_it_was(pl
     second.close()
 
 
-def older(store):
-    """What the first format said of the same store: posts without a digest at their end."""
-    with store._writing():
-        meta, shapes = store._read_meta()
-        meta["format"] = "1"
-        meta["seal"] = seal(store.key, meta, shapes)
-        store._rewrite(meta, [(n, board, data[:-MARK]) for n, board, data in store._read_posts()])
-
-
-def test_a_store_of_an_older_format_is_brought_up_to_date_when_it_is_opened(place):
+@pytest.mark.parametrize("form", [1, 2])
+def test_a_store_of_an_older_format_is_brought_up_to_date_when_it_is_opened(place, form):
     store = made(place("people"), rows())
     store.delete(["p3"])
     state = {name: store.release(name) for name in mechanisms()}
-    older(store)
-    assert "a post is not as it was published" in store.check()
+    assert store.rule == 2
+    older(store, form)
     store.close()
     with open_store(place("people")) as again:
         assert again._read_meta()[0]["format"] == str(FORMAT)
+        assert again.rule == 1
         assert again.check() == []
         assert {name: again.release(name) for name in mechanisms()} == state
-        assert again.delete(["p4"]).deleted == 1
+        assert again.delete(["p4", "p10"]).deleted == 2
         assert again.check() == []
+    with open_store(place("people")) as again:
+        assert again.check() == []
+        assert again.delete(["p4", "p3", "p11"]).deleted == 1
 
 
 def test_an_older_store_that_was_altered_is_not_made_to_look_genuine(place):
     store = made(place("people"), rows())
-    older(store)
+    older(store, 2)
     with store._writing():
         meta, _ = store._read_meta()
-        store._rewrite(meta | {"facts": meta["facts"].replace("3.0", "0.5")}, [])
+        store._rewrite(meta | {"facts": meta["facts"].replace("3.0", "0.5")})
     store.close()
     with pytest.raises(StoreError, match="was altered"):
         open_store(place("people"))
@@ -299,17 +297,25 @@ def test_a_newer_format_is_refused_and_left_alone(place):
     store = made(place("people"), rows())
     with store._writing():
         meta, _ = store._read_meta()
-        store._rewrite(meta | {"format": "99"}, [])
+        store._rewrite(meta | {"format": "99"})
     store.close()
     with pytest.raises(UndeletedError, match="has format 99"):
         open_store(place("people"))
 
 
 def test_check_notices_a_post_whose_text_was_altered(place):
+    """By somebody who has no key, and by somebody who has, but not the post's own mark."""
     store = made(place("people"), rows())
-    [(number, board, data), *_] = store._read_posts()
+    [(number, board, data), *others] = sorted(store._read_posts())
+    altered = (number, board, data[:4] + b"N" + data[5:])
     with store._writing():
-        store._rewrite({}, [(number, board, data[:4] + b"N" + data[5:])])
+        if hasattr(store, "_pieces"):
+            store._db.execute("DROP TABLE pieces")
+            store._pieces, _ = BucketTable.filled(
+                store._db, "pieces", pieces_of(store.key, [altered, *others]), store.key
+            )
+        else:
+            store._run("UPDATE {}.posts SET data = %s WHERE post = %s", (altered[2], number))
     assert store.check() == ["a post is not as it was published"]
     store.close()
 

@@ -1,8 +1,9 @@
 """The commands of daily use: init, publish, show, delete, status, check, export."""
 
+import codecs
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,6 +20,12 @@ Store = Annotated[
         show_default=False,
     ),
 ]
+
+
+RULES = {  # how values became codes
+    1: "a column's values were judged together, as older versions did; see `Values and their codes` in the docs",
+    2: "each value was judged alone",
+}
 
 
 def store_at(given: str | None) -> str:
@@ -218,6 +225,10 @@ def delete(
     ids: Annotated[list[str] | None, typer.Argument(help="Whom to delete.")] = None,
     source: Annotated[Path | None, typer.Option("--from", help="A file with an id a line.")] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="Read ids from standard input, one a line.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if an id is not there.")] = False,
+    unknown: Annotated[
+        Path | None, typer.Option(help="Write the ids that are not there to this file, one a line.")
+    ] = None,
     fold: Annotated[
         int | None,
         typer.Option(help="Hold deletions back until so many people have left, to hide each among them."),
@@ -227,16 +238,20 @@ def delete(
     ] = "24h",
     store: Store = None,
     json: AsJson = False,
-) -> None:
-    """Delete people, exactly once and for good; ids that are not there are counted and change nothing."""
+) -> int:
+    """Delete people, exactly once and for good; ids that are not there are counted and change nothing.
+
+    An id is text, byte for byte: of a line only its ending is left out.  An id that is not there may have
+    been deleted before, or written in another way than in the table: --strict and --unknown tell.
+    """
     from undeleted.curator import Curator
 
     if sum((bool(ids), source is not None, stdin)) != 1:
         raise BadQuestion("whom to delete must be said in one way.", "Give ids, or --from FILE, or --stdin.")
     with Curator.open(store_at(store)) as curator:
         before = curator.status().version
-        with _ids(ids, source) as people, bar("deleting") as progress:
-            done = curator.delete(people, fold=fold_of(fold, fold_after), progress=progress)
+        with _ids(ids, source) as people, _lines_into(unknown) as tell, bar("deleting") as progress:
+            done = curator.delete(people, fold=fold_of(fold, fold_after), progress=progress, unknown=tell)
         left = curator.left
         pending = "" if done.erased else curator.store.how_to_erase
     if json:
@@ -249,11 +264,12 @@ def delete(
                 "held": done.held,
             }
         )
-        return
+        return int(strict and done.unknown > 0)
     facts: dict[str, Any] = {"deleted": f"{done.deleted:,} {'person' if done.deleted == 1 else 'people'}"}
     if done.unknown:
+        where = f": {unknown}" if unknown is not None else ""
         facts["unknown"] = (
-            f"{done.unknown:,} {'id is' if done.unknown == 1 else 'ids are'} not there, or not any more"
+            f"{done.unknown:,} {'id is' if done.unknown == 1 else 'ids are'} not there, or not any more{where}"
         )
     if done.held:
         facts["held back"] = (
@@ -265,6 +281,7 @@ def delete(
     facts["erased"] = f"pending: {pending}" if pending else "yes"
     facts["spent"] = f"ε 0   ({left:.4g} left)"
     print_facts(facts)
+    return int(strict and done.unknown > 0)
 
 
 def fold_of(people: int | None, after: str) -> Any:
@@ -329,11 +346,12 @@ def check(store: Store = None, json: AsJson = False) -> int:
     from undeleted.curator import Curator
 
     with Curator.open(store_at(store)) as curator, working("checking"):
-        problems = curator.check()
+        problems, rule = curator.check(), curator.store.rule
     if json:
-        print_json({"whole": not problems, "problems": problems})
+        print_json({"whole": not problems, "problems": problems, "rule": rule})
     else:
-        print_facts({"whole": not problems} | {f"problem {i}": p for i, p in enumerate(problems, start=1)})
+        listed = {f"problem {i}": p for i, p in enumerate(problems, start=1)}
+        print_facts({"whole": not problems, "rule": f"{rule}: {RULES.get(rule, 'unknown')}"} | listed)
     return int(bool(problems))
 
 
@@ -380,19 +398,44 @@ def _budget(status: Any) -> str:
 
 @contextmanager
 def _ids(ids: list[str] | None, source: Path | None) -> Iterator[Any]:
-    """Ids from arguments, a file or standard input; blank lines do not count."""
+    """Ids from arguments, a file or standard input, byte for byte; empty lines do not count."""
     if ids:
         yield ids
-    elif source is None:
-        yield (line.strip() for line in sys.stdin if line.strip())
-    else:
-        try:
-            with source.open(encoding="utf-8-sig") as file:
-                yield (line.strip() for line in file if line.strip())
-        except (OSError, UnicodeDecodeError) as error:
-            if isinstance(error, OSError) and error.filename != str(source):
-                raise
-            raise BadFile(str(source), "cannot be read.", "Give a text file with an id a line.") from None
+        return
+    try:
+        if source is None:
+            yield _lines(codecs.iterdecode(sys.stdin.buffer, "utf-8-sig"))
+        else:
+            with source.open(encoding="utf-8-sig", newline="\n") as file:
+                yield _lines(file)
+    except (OSError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError) and error.filename != str(source):
+            raise
+        name = "standard input" if source is None else str(source)
+        raise BadFile(name, "cannot be read.", "Give a text file with an id a line.") from None
+
+
+def _lines(file: Iterable[str]) -> Iterator[str]:
+    """Lines without their endings, and with everything else."""
+    for line in file:
+        text = line.removesuffix("\n").removesuffix("\r")
+        if text:
+            yield text
+
+
+@contextmanager
+def _lines_into(path: Path | None) -> Iterator[Callable[[str], object] | None]:
+    """Write lines to a new file, for its owner alone: they may be names of people."""
+    if path is None:
+        yield None
+        return
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        problem = f"cannot be written ({error.strerror}); nobody was deleted."
+        raise BadFile(str(path), problem, "Name a new file in a folder that is there.") from None
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+        yield lambda line: file.write(line + "\n")
 
 
 @contextmanager

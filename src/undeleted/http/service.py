@@ -29,6 +29,7 @@ from undeleted.stores import Deleted, Fold, Store, open_store, store_there
 from undeleted.stores._records import tag_of
 
 log = logging.getLogger("undeleted.http")
+_PUBLISH = "An operator publishes first: POST /v1/publications."
 HURRY = 0.01  # seconds that erasure may hold deletions up
 REMEMBERED = 200  # widths of an interval
 QUESTIONS = 512  # answers that are kept
@@ -153,14 +154,14 @@ class Service:
     def store(self) -> Store:
         """The writer's."""
         if self._writing is None:
-            raise NotStarted("the service", "An operator publishes first: POST /v1/publications.")
+            raise NotStarted("the service", _PUBLISH, "has published nothing yet")
         return self._writing
 
     @property
     def curator(self) -> Curator:
         """The reader's."""
         if self._reading is None:
-            raise NotStarted("the service", "An operator publishes first: POST /v1/publications.")
+            raise NotStarted("the service", _PUBLISH, "has published nothing yet")
         return self._reading
 
     @property

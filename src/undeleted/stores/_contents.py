@@ -21,7 +21,8 @@ from undeleted.stores._described import describe
 from undeleted.stores._records import Records, needed, tag_of
 from undeleted.stores._sealed import digest, sealed_post
 
-FORMAT = 2
+FORMAT = 3
+RULE = 2  # how values become codes: 1 with their whole column, 2 each alone
 
 Post = tuple[int, int, bytes]  # its number, its publication, its text as it is kept
 
@@ -44,6 +45,7 @@ class Contents(Protocol):
     state: State
     held: list[tuple[int, bytes]]  # by chunk, masked
     most: int | None  # rows that a person may have, where that is still to be held
+    together: int  # rows that a person may have
 
     def slots(self) -> Iterator[Any]:
         """Tags and packed rows, as arrays of bytes with a record a row."""
@@ -84,6 +86,7 @@ class Published:
         self.shapes = [shape for _, shape in packed.values()]
         self._keepers = [Keeper(m, packed[name][1]) for name, m in publishing.mechanisms.items()]
         self.most: int | None = publishing.schema.rows_per_person
+        self.together = publishing.schema.rows_per_person
         self._rows = 0
         self._exact = [np.zeros(cells.size, dtype=np.int64) for cells in self.cells]
         self._posts: list[Post] = []
@@ -91,6 +94,7 @@ class Published:
     def slots(self) -> Iterator[Any]:
         publishing = self._publishing
         records = Records(publishing.schema, needed(publishing.schema, publishing.mechanisms))
+        yield np.zeros((0, records.slot), dtype=np.uint8)  # of a table without rows there is no block
         for block in publishing.blocks():
             self._rows += block.rows
             for exact, keeper in zip(self._exact, self._keepers, strict=True):
@@ -140,6 +144,7 @@ class Published:
             "facts": json.dumps(publishing.facts),
             "sizes": json.dumps([cells.size for cells in self.cells]),
             "digest": digest(self._key, noise),
+            "rule": str(RULE),
         }
 
 
@@ -152,6 +157,7 @@ class Taken:
     state: State
     held: list[tuple[int, bytes]]
     most: int | None
+    together: int
     slots: Callable[[], Iterator[Any]]
     posts: Callable[[], Iterator[Post]]
     meta: Callable[[], dict[str, str]]

@@ -49,6 +49,34 @@ def is_database(path: str) -> bool:
     return True
 
 
+INDEX_HEAD = 136  # bytes of the log's index that say how long the log is; what follows names its pages
+
+
+def clear_index(path: str) -> None:
+    """Clear the names of the pages that were in the log; the log is empty, and its writers are locked out.
+
+    SQLite keeps them until others take their place.  They are written through SQLite's own descriptor: to
+    open and close the file here would give up the locks that SQLite holds on it.  Where a system does not
+    show the descriptors of a process, the first page of the index is cleared by the next write.
+    """
+    index = f"{path}-shm"
+    for number in _descriptors():
+        try:
+            if os.readlink(f"/proc/self/fd/{number}") == index:
+                size = os.fstat(number).st_size
+                os.pwrite(number, bytes(max(0, size - INDEX_HEAD)), INDEX_HEAD)
+                return
+        except OSError:  # closed meanwhile, by another thread
+            continue
+
+
+def _descriptors() -> list[int]:
+    try:
+        return sorted(int(name) for name in os.listdir("/proc/self/fd"))
+    except OSError:
+        return []
+
+
 @contextmanager
 def publisher(path: str) -> Iterator[None]:
     """The lock of a publisher; a second one is told who holds it.  The lock's file stays: it is the lock."""

@@ -28,12 +28,14 @@ TABLES = {  # in the order in which they are locked; nothing of their values is 
         "format": "integer",
         "changes": "bigint",
         "erased": "bigint",
+        "mark": "bytea",
     },
     "held": {"chunk": "bigint", "data": "bytea"},
     "cells": {"cell": "bigint", "value": "bigint"},
     "shapes": {"publication": "integer", "shape": "bytea"},
     "meta": {"key": "text", "value": "text"},
 }
+SINCE = {("state", "mark"): 3}  # the format from which on a column is there
 # Nobody waits for ever, a client that vanished holds nothing for long, and a commit is durable.
 _SETTINGS = """SELECT set_config('lock_timeout', '30s', false),
     set_config('idle_in_transaction_session_timeout', '60s', false),
@@ -114,7 +116,7 @@ def require_empty(place: Place, db: psycopg.Connection[Any]) -> None:
         raise StoreError(problem, "Name an empty schema, or a new one, by ?schema=name.")
 
 
-def require_types(place: Place, db: psycopg.Connection[Any]) -> None:
+def require_types(place: Place, db: psycopg.Connection[Any], form: int) -> None:
     """Refuse tables that somebody gave another type."""
     query = (
         "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = %s"
@@ -122,10 +124,23 @@ def require_types(place: Place, db: psycopg.Connection[Any]) -> None:
     found = {(table, column): kind for table, column, kind in db.execute(query, (place.schema,))}
     for table, columns in TABLES.items():
         for column, kind in columns.items():
+            if form < SINCE.get((table, column), 0):
+                continue
             now = found.get((table, column), "not there")
             if now != kind:
                 problem = f"{place.shown}: {table}.{column} is {now}, and was made as {kind}."
                 raise StoreError(problem, "Undo that change, or restore the store; nothing was changed.")
+
+
+def readers_of_tables(place: Place, db: psycopg.Connection[Any]) -> list[str]:
+    """Who may read cells and not change them: rows carry the transaction that wrote them, until `vacuum`."""
+    query = """SELECT grantee FROM information_schema.role_table_grants
+        WHERE table_schema = %s AND table_name = 'cells' GROUP BY grantee
+        HAVING bool_or(privilege_type = 'SELECT') AND NOT bool_or(privilege_type = 'UPDATE') ORDER BY 1"""
+    return [
+        f"{role} may read the table `cells`, whose rows tell what left together: grant `published()`"
+        for (role,) in db.execute(query, (place.schema,))
+    ]
 
 
 def last(cursor: psycopg.Cursor[Any]) -> str:

@@ -4,8 +4,7 @@
     row     one bit a column that says whether it counts, then the codes, in as few bytes as the grid needs;
             for a text the number of its post on the board
 
-Slots have one size.  A bucket is a blob of slots in order, then zeros; deleting closes the gap, so the bytes
-of a bucket do not depend on who was there.
+A tag with its row is a slot; slots have one size.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from undeleted.schema import Column, Schema, Table, Text
+from undeleted.stores._buckets import TAG
 from undeleted.stores._cells import columns_of
 
-TAG = 16
 EMPTY = bytes(TAG)
 
 

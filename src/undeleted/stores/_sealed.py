@@ -1,7 +1,7 @@
-"""What is held under the store's key: the digest of the noise, the seal of what never changes, posts.
+"""What is held under the store's key: the digest of the noise, the seal of what never changes, marks.
 
 A post is padded, so that its length tells little, and ends with a keyed digest of its text, its number and
-its board: an altered or exchanged text is noticed.
+its board; the state and a person's record have marks of their own: what is altered or exchanged is noticed.
 """
 
 import struct
@@ -44,3 +44,12 @@ def unsealed(data: bytes) -> str:
     """The text of a post."""
     [length] = struct.unpack_from("<I", data)
     return data[4 : 3 + length].decode()
+
+
+def state_mark(key: bytes, version: int, held: int, due: float, enough: int) -> bytes:
+    told = struct.pack("<qqdq", version, held, due, enough)
+    return blake2b(told, key=key, person=b"undeleted-state", digest_size=MARK).digest()
+
+
+def record_mark(key: bytes, tag: bytes, rows: bytes) -> bytes:
+    return blake2b(tag + rows, key=key, person=b"undeleted-record", digest_size=MARK).digest()

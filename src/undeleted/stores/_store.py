@@ -6,7 +6,7 @@ A store keeps the current state, each record's packed codes, and nothing of thos
     state      the version, and what is held back until when
     shapes     what never changes of a release beside its cells
     cells      every publication's cells, numbered in chunks
-    records    a keyed tag for the id, and packed codes
+    records    a keyed tag for the id, and packed codes, laid out so that nothing shows who was there before
     posts      the bulletin boards' posts
     held       deletions that are held back, summed by chunk and masked
 
@@ -15,27 +15,43 @@ A kind of store says how these are read and written inside a transaction; nothin
 
 import hmac
 import json
+import struct
 import time
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any, TypeAlias
+from zipfile import BadZipFile
 
 import numpy as np
 
 from undeleted.arrays import IntArray
 from undeleted.errors import StoreError, UnknownName
 from undeleted.schema import Schema
+from undeleted.stores._buckets import TAG
 from undeleted.stores._cells import Keeper
 from undeleted.stores._contents import Contents, Post, State, Taken
 from undeleted.stores._described import build
 from undeleted.stores._held import masked, unmasked
-from undeleted.stores._records import TAG, Records, needed, tag_of
-from undeleted.stores._sealed import MARK, digest, mark, seal, unsealed
+from undeleted.stores._records import Records, needed, tag_of
+from undeleted.stores._sealed import MARK, digest, mark, seal, state_mark, unsealed
 
 CHUNK = 480  # cells of a chunk: with its header it fits a page of 4096 bytes
 FEW = 8  # rows up to which a deletion is worked out in plain numbers instead of arrays
+UNREADABLE = (  # what comes of reading a part that was altered
+    ArithmeticError,
+    AttributeError,
+    BadZipFile,
+    EOFError,
+    LookupError,
+    OSError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zlib.error,
+)
 DAMAGED = "Restore the store and its key from the same backup."
 Moved: TypeAlias = dict[int, dict[int, int]]  # by chunk: cells, and by how much they fall
 
@@ -48,6 +64,18 @@ class Deleted:
     unknown: int
     version: int
     held: int = 0  # people whose deletion is held back, to be folded in with others
+    absent: tuple[int, ...] = ()  # which of the ids, by their place in the request, were not there
+
+
+def _absent(tags: Sequence[bytes], there: set[bytes]) -> tuple[int, ...]:
+    """A tag that comes twice is there once."""
+    left, found = set(there), list[int]()
+    for place, tag in enumerate(tags):
+        if tag in left:
+            left.remove(tag)
+        else:
+            found.append(place)
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -73,6 +101,7 @@ class Store(ABC):
         }
         self.facts: dict[str, Any] = json.loads(meta["facts"])
         self._digest = meta["digest"]
+        self.rule = int(meta.get("rule", 1))  # how values became codes: 1 with their whole column, 2 each alone
         self._keepers = [Keeper(m, s) for m, s in zip(self.mechanisms.values(), shapes, strict=True)]
         self._sizes: list[int] = json.loads(meta["sizes"])
         self._chunks: list[int] = np.cumsum([0, *(-(-size // CHUNK) for size in self._sizes)]).tolist()
@@ -116,11 +145,15 @@ class Store(ABC):
         """The state; whoever will write it keeps others from it until the transaction ends."""
 
     @abstractmethod
-    def _write_state(self, state: State) -> None: ...
+    def _write_state(self, state: State) -> None:
+        """The state, with its mark."""
 
     @abstractmethod
-    def _take(self, tags: Sequence[bytes], *, alike: bool) -> tuple[list[bytes], int, list[bytes]]:
-        """Take the rows with these tags out; and how many of the tags were there.
+    def _state_mark(self) -> bytes: ...
+
+    @abstractmethod
+    def _take(self, tags: Sequence[bytes], *, alike: bool) -> tuple[list[bytes], set[bytes], list[bytes]]:
+        """Take the rows with these tags out; and which of the tags were there.
 
         With `alike` also rows to work on for the other tags, which are nobody's: a deletion reads no row of
         those who stay, and the time it takes tells nothing of them.
@@ -129,6 +162,9 @@ class Store(ABC):
     @abstractmethod
     def _strike(self, posts: Sequence[int]) -> None:
         """Take posts down."""
+
+    def _strike_nothing(self, posts: int) -> None:
+        """As much work as it takes to strike so many short posts, where it can be told from outside."""
 
     @abstractmethod
     def _subtract(self, chunks: Moved) -> None: ...
@@ -215,13 +251,16 @@ class Store(ABC):
         return done
 
     def _delete(self, tags: Sequence[bytes], fold: Fold | None, alike: bool) -> Deleted:
-        taken, deleted, others = self._take(list(dict.fromkeys(tags)), alike=alike)
+        taken, there, others = self._take(list(dict.fromkeys(tags)), alike=alike)
+        deleted = len(there)
         few = len(taken) + len(others) <= FEW
         moved = self._moved(taken, few=few) if deleted else {}
         if alike:
             self._feign(moved, taken, others, few=few)
         if posts := self._posts_of(taken):
             self._strike(posts)
+        if alike and others:
+            self._strike_nothing(len(others) * sum(keeper.board for keeper in self._keepers))
         before = state = self._state(write=True)
         if (deleted or moved) and fold is None:
             self._subtract(moved)
@@ -232,7 +271,7 @@ class Store(ABC):
         state = self._folded(state)
         if alike or state != before:
             self._write_state(state)
-        return Deleted(deleted, len(tags) - deleted, state.version, state.held)
+        return Deleted(deleted, len(tags) - deleted, state.version, state.held, _absent(tags, there))
 
     def fold(self) -> None:
         """Subtract what is held back, if it is time."""
@@ -309,7 +348,7 @@ class Store(ABC):
                 self._subtract({chunk: dict(zip(where.tolist(), cells[where].tolist(), strict=True))})
                 emptied[chunk] = masked(self._key, chunk, np.zeros_like(cells))
         self._write_held(emptied)
-        return replace(state, held=0, version=state.version + 1)
+        return State(state.version + 1)  # of when the first of them left nothing is kept
 
     def _held(self, number: int) -> IntArray:
         """What is held back of one publication."""
@@ -326,7 +365,11 @@ class Store(ABC):
     def check(self) -> list[str]:
         """What is not as it should be: nothing, in a store that is whole."""
         with self._reading():
-            return [*self._integrity(), *self._unsound()]
+            problems = self._integrity()
+            try:
+                return [*problems, *self._unsound()]
+            except UNREADABLE:
+                return [*problems, "a part of it cannot be read: it was altered"]
 
     def _unsound(self) -> list[str]:
         """What the key tells of the contents."""
@@ -343,6 +386,9 @@ class Store(ABC):
             problems.append(
                 "the noise is not what was drawn: a deletion was lost or counted twice, or cells were altered"
             )
+        state = self._state()
+        if not hmac.compare_digest(state_mark(self._key, *astuple(state)), self._state_mark()):
+            problems.append("the version, or what it says of deletions that are held back, was altered")
         meta, shapes = self._read_meta()
         if not hmac.compare_digest(seal(self._key, meta, shapes), meta.get("seal", "")):
             problems.append("what the store says of its publications and its budget was altered")
@@ -361,12 +407,12 @@ class Store(ABC):
         with self._writing():
             state = self._state(write=True)
             own, shapes = self._read_meta()
-            portable = ("format", "tag", "schema", "mechanisms", "facts", "sizes", "digest")
+            portable = ("format", "tag", "schema", "mechanisms", "facts", "sizes", "digest", "rule")
 
             def meta() -> dict[str, str]:
                 if self._state() != state:  # a last look, which fails if the transaction was lost
                     raise StoreError(f"{self.path} changed while it was copied.", "Copy it again.")
-                return {name: own[name] for name in portable}
+                return {name: own[name] for name in portable if name in own}
 
             held = [(c, d) for c, d in self._read_held(range(self._chunks[-1])).items() if any(d)]
             yield Taken(
@@ -375,6 +421,7 @@ class Store(ABC):
                 state,
                 held,
                 None,
+                self.schema.rows_per_person,
                 self._slots,
                 lambda: iter(sorted(self._read_posts())),
                 meta,

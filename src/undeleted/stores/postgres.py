@@ -14,7 +14,8 @@ import hmac
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from dataclasses import astuple
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,11 +23,13 @@ import psycopg
 
 from undeleted.arrays import IntArray
 from undeleted.errors import AlreadyThere, StoreError, UndeletedError
+from undeleted.stores._buckets import TAG
 from undeleted.stores._contents import FORMAT, Contents, Post, Published, Publishing, State
+from undeleted.stores._held import NONCE
 from undeleted.stores._migrations import migrate
 from undeleted.stores._place import key_of
 from undeleted.stores._postgres_arrays import Numbers, Tags
-from undeleted.stores._postgres_filling import COPY_END, COPY_HEAD, fill
+from undeleted.stores._postgres_filling import COPY_END, COPY_HEAD, PUBLISHED, fill
 from undeleted.stores._postgres_key import NewKey
 from undeleted.stores._postgres_place import (
     Place,
@@ -35,12 +38,14 @@ from undeleted.stores._postgres_place import (
     is_there,
     last,
     only_publisher,
+    readers_of_tables,
     require_empty,
     require_types,
     wrong_there,
 )
-from undeleted.stores._records import TAG, tag_of
-from undeleted.stores._store import CHUNK, DAMAGED, Deleted, Fold, Moved, Store
+from undeleted.stores._records import tag_of
+from undeleted.stores._sealed import MARK, mark, record_mark, state_mark
+from undeleted.stores._store import CHUNK, DAMAGED, UNREADABLE, Deleted, Fold, Moved, Store
 
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between tries when the connection drops
 LIVING = ("records", "posts", "state", "held", "cells")
@@ -131,10 +136,10 @@ class PostgresStore(Store):
         if not hmac.compare_digest(found.get("tag", ""), tag_of(key, "").hex()):
             remedy = "Name the key that was made with it by ?key=FILE or UNDELETED_KEY."
             raise StoreError(f"{place.key} is not the key of {place.shown}.", remedy)
-        require_types(place, connection)
+        require_types(place, connection, int(found["format"]))
         try:
             store = cls(place, connection, key)
-        except (KeyError, ValueError, TypeError, AttributeError, UndeletedError):
+        except (*UNREADABLE, UndeletedError):
             problem = f"{place.shown} is damaged: what it says of itself cannot be read."
             raise StoreError(problem, DAMAGED) from None
         if found["format"] != str(FORMAT):
@@ -334,18 +339,31 @@ class PostgresStore(Store):
         return State(*state)
 
     def _write_state(self, state: State) -> None:
+        written = astuple(state)
         self._run(
-            "UPDATE {}.state SET version = %s, held = %s, due = %s, enough = %s, changes = changes + 1",
-            (state.version, state.held, state.due, state.enough),
+            "UPDATE {}.state SET version = %s, held = %s, due = %s, enough = %s, mark = %s, changes = changes + 1",
+            (*written, state_mark(self._key, *written)),
         )
 
-    def _take(self, tags: Sequence[bytes], *, alike: bool) -> tuple[list[bytes], int, list[bytes]]:
+    def _state_mark(self) -> bytes:
+        return bytes(self._one("SELECT mark FROM {}.state"))
+
+    def _take(self, tags: Sequence[bytes], *, alike: bool) -> tuple[list[bytes], set[bytes], list[bytes]]:
         wanted = Tags(sorted(tags))
         # Records lie in the order of their tags and never move: by any plan they are locked in that order.
-        found = self._run("DELETE FROM {}.records WHERE tag = ANY (%s) RETURNING data", (wanted,)).fetchall()
-        width = self._records.row
-        rows = [data[at : at + width] for (data,) in found for at in range(0, len(data), width)]
-        return rows, len(found), [self._records.blank] * (len(wanted) - len(found) if alike else 0)
+        query = "DELETE FROM {}.records WHERE tag = ANY (%s) RETURNING tag, data"
+        found = self._run(query, (wanted,)).fetchall()
+        width, rows = self._records.row, list[bytes]()
+        for tag, data in found:
+            if not self._is_whole(tag, data):
+                raise StoreError(f"{self.path} is damaged: a record was altered; nothing was changed.", DAMAGED)
+            rows += [data[at : at + width] for at in range(0, len(data) - MARK, width)]
+        blanks = [self._records.blank] * (len(wanted) - len(found) if alike else 0)
+        return rows, {tag for tag, _ in found}, blanks
+
+    def _is_whole(self, tag: bytes, data: bytes) -> bool:
+        """Whether a person's record ends with the mark of its tag and its rows."""
+        return data[-MARK:] == record_mark(self._key, tag, data[:-MARK])
 
     def _strike(self, posts: Sequence[int]) -> None:
         self._run("DELETE FROM {}.posts WHERE post = ANY (%s)", (sorted(posts),))
@@ -381,6 +399,10 @@ class PostgresStore(Store):
         return dict(self._run(f"SELECT chunk, data FROM {{}}.held WHERE {where}", wanted).fetchall())
 
     def _write_held(self, held: Mapping[int, bytes]) -> None:
+        """All chunks are there from the first time on: one that is there tells nothing."""
+        if held and not self._one("SELECT EXISTS (SELECT FROM {}.held)"):
+            empty, last_chunk = bytes(NONCE + 8 * CHUNK), self._chunks[-1] - 1
+            self._run("INSERT INTO {}.held SELECT n, %s FROM generate_series(0, %s) AS n", (empty, last_chunk))
         with self._db.cursor() as cursor:
             cursor.executemany(
                 f'INSERT INTO "{self._place.schema}".held VALUES (%s, %s) '
@@ -398,16 +420,14 @@ class PostgresStore(Store):
         yield self._parted(parts)
 
     def _parted(self, people: Sequence[bytes]) -> Any:
-        """A slot for every row: a person's rows lie behind one tag."""
+        """A slot for every row: a person's rows lie behind one tag, and end with their mark."""
         slot, width = self._records.slot, self._records.row
-        if any(len(person) != slot for person in people):
-            rows = (
-                (person[:TAG], person[at : at + width])
-                for person in people
-                for at in range(TAG, len(person), width)
-            )
-            people = [tag + row for tag, row in rows]
-        return np.frombuffer(b"".join(people), dtype=np.uint8).reshape(-1, slot)
+        rows = [
+            person[:TAG] + person[at : at + width]
+            for person in people
+            for at in range(TAG, len(person) - MARK, width)
+        ]
+        return np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(-1, slot)
 
     def _copied(self, query: str) -> Iterator[bytes]:
         """The rows of a query as PostgreSQL's binary COPY writes them."""
@@ -426,21 +446,44 @@ class PostgresStore(Store):
         return dict(self._run("SELECT key, value FROM {}.meta").fetchall()), [shape for (shape,) in shapes]
 
     def _integrity(self) -> list[str]:
+        problems = list[str]()
         if self._one("SELECT current_setting('fsync')") == "off":
-            return [
+            problems.append(
                 "the server runs with fsync = off: a crash of the machine may undo acknowledged deletions"
-            ]
-        return []
+            )
+        found = (row[6:] for row in self._copied("SELECT tag || data FROM {}.records ORDER BY tag"))
+        if not all(self._is_whole(person[:TAG], person[TAG:]) for person in found):
+            problems.append("a record was altered, or lies where a deletion would not look for it")
+        return [*problems, *readers_of_tables(self._place, self._db)]
 
     # -- migrations
 
-    def _rewrite(self, meta: Mapping[str, str], posts: Iterable[Post]) -> None:
+    def _migrating(self) -> AbstractContextManager[None]:
+        return self._transaction("READ COMMITTED", "ACCESS EXCLUSIVE")
+
+    def _lay_out_anew(self, found: int) -> dict[str, str]:
+        """From formats 1 and 2 to 3: marks, a function to read from, and no chunk that tells."""
+        if found < 2:
+            posts = [(d + mark(self._key, n, board, d), n) for n, board, d in self._read_posts()]
+            with self._db.cursor() as cursor:
+                cursor.executemany(f'UPDATE "{self._place.schema}".posts SET data = %s WHERE post = %s', posts)
+        old = [row[6:] for row in self._copied("SELECT tag || data FROM {}.records ORDER BY tag")]
+        marked = [(p[:TAG], p[TAG:] + record_mark(self._key, p[:TAG], p[TAG:])) for p in old]
         with self._db.cursor() as cursor:
-            schema = self._place.schema
-            update = f'UPDATE "{schema}".posts SET data = %s WHERE post = %s'
-            cursor.executemany(update, [(d, n) for n, _, d in posts])
+            update = f'UPDATE "{self._place.schema}".records SET data = %s WHERE tag = %s'
+            cursor.executemany(update, [(data, tag) for tag, data in marked])
+        self._run("ALTER TABLE {}.state ADD COLUMN mark bytea NOT NULL DEFAULT ''")
+        for statement in PUBLISHED.split(";"):
+            self._run(statement)
+        if held := self._read_held(range(self._chunks[-1])):
+            self._run("DELETE FROM {}.held")
+            self._write_held(held)
+        return {}
+
+    def _rewrite(self, meta: Mapping[str, str]) -> None:
+        with self._db.cursor() as cursor:
             upsert = (
-                f'INSERT INTO "{schema}".meta VALUES (%s, %s) '
+                f'INSERT INTO "{self._place.schema}".meta VALUES (%s, %s) '
                 "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
             )
             cursor.executemany(upsert, list(meta.items()))

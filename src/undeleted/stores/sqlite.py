@@ -1,9 +1,9 @@
 """One SQLite file, embedded: the default.
 
 Cells lie in chunks of one page: a deletion writes the chunks of its own cells.  Records lie in buckets by the
-hash of their tag, a page a bucket.  Rows are only ever overwritten with as many bytes, so SQLite never moves
-a live record and no stale copy stays behind; the write-ahead log is truncated by `erase`.  The key lies in a
-file of its own beside the store.
+hash of their tag, mostly a page a bucket.  Rows are only ever overwritten with as many bytes, so SQLite never
+moves a live record and no stale copy stays behind; `erase` truncates the write-ahead log and clears its
+index, which names the pages that were written.  The key lies in a file of its own beside the store.
 """
 
 import hmac
@@ -12,7 +12,8 @@ import sqlite3
 import struct
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,16 @@ import numpy as np
 
 from undeleted.arrays import IntArray
 from undeleted.errors import BadFile, StoreError, UndeletedError
+from undeleted.stores._bucket_table import BucketTable, soil
+from undeleted.stores._buckets import TAG
 from undeleted.stores._contents import FORMAT, Contents, Post, Published, Publishing, State, require_cap
 from undeleted.stores._held import NONCE
 from undeleted.stores._migrations import migrate
+from undeleted.stores._pieces import SLOT, how_many, joined_posts, piece_tag, pieces_of
 from undeleted.stores._place import (
     BUSY,
     clear,
+    clear_index,
     connect,
     is_database,
     move,
@@ -37,23 +42,20 @@ from undeleted.stores._place import (
     wrong,
 )
 from undeleted.stores._records import tag_of
-from undeleted.stores._sealed import seal
-from undeleted.stores._store import CHUNK, DAMAGED, Moved, Store
+from undeleted.stores._sealed import mark, seal, state_mark
+from undeleted.stores._store import CHUNK, DAMAGED, UNREADABLE, Moved, Store
 
 MEMORY = ":memory:"
 IN_PASSING = 1.0  # seconds that opening and closing wait for readers, to erase what is left
-FULL = 3000  # bytes of a bucket on average, of the 4000 or so that a page holds
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE state (
     one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL,
-    held INTEGER NOT NULL, due REAL NOT NULL, enough INTEGER NOT NULL
+    held INTEGER NOT NULL, due REAL NOT NULL, enough INTEGER NOT NULL, mark BLOB NOT NULL
 );
 CREATE TABLE held (chunk INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE shapes (publication INTEGER PRIMARY KEY, shape BLOB NOT NULL);
 CREATE TABLE cells (chunk INTEGER PRIMARY KEY, data BLOB NOT NULL);
-CREATE TABLE buckets (bucket INTEGER PRIMARY KEY, data BLOB NOT NULL);
-CREATE TABLE posts (post INTEGER PRIMARY KEY, publication INTEGER NOT NULL, data BLOB NOT NULL);
 """
 
 
@@ -62,10 +64,13 @@ class SqliteStore(Store):
 
     def __init__(self, path: str, connection: sqlite3.Connection, key: bytes) -> None:
         self.path, self._db = path, connection
+        self._index_is_clear = path == MEMORY  # of the pages that were written to the log
         self._lock = threading.RLock()  # one connection, one transaction: threads take turns
         meta, shapes = self._read_meta()
-        self._buckets = int(meta["buckets"])
         super().__init__(key, meta, shapes)
+        if int(meta["format"]) == FORMAT:
+            self._people = BucketTable.opened(connection, "people", meta, self._records.slot, key)
+            self._pieces = BucketTable.opened(connection, "pieces", meta, SLOT, key)
 
     # -- life and death of the file
 
@@ -137,7 +142,7 @@ class SqliteStore(Store):
             )
         try:
             store = cls(path, connection, key)
-        except (KeyError, ValueError, TypeError, AttributeError, sqlite3.Error, UndeletedError):
+        except (*UNREADABLE, sqlite3.Error, UndeletedError):
             connection.close()
             raise StoreError(f"{path} is damaged: what it says of itself cannot be read.", DAMAGED) from None
         if found["format"] != str(FORMAT):
@@ -163,7 +168,7 @@ class SqliteStore(Store):
         self._db.close()
 
     def erase(self, patience: float = 30.0) -> bool:
-        """Leave no copy in the write-ahead log; False if a reader or the disk holds it up.
+        """Leave no copy in the write-ahead log and its index; False if a reader or the disk holds it up.
 
         While it waits for a reader, nobody can write: a service has little patience, and tries again.
         """
@@ -174,16 +179,31 @@ class SqliteStore(Store):
                 self._db.execute(f"PRAGMA busy_timeout = {round(1000 * patience)}")
                 try:
                     busy, _, _ = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                    return not busy and self._clear_index()
                 finally:
                     self._db.execute(f"PRAGMA busy_timeout = {round(1000 * BUSY)}")
         except sqlite3.OperationalError:  # no room, or no right to write: what is deleted stays deleted
             return False
-        return not busy
+
+    def _clear_index(self) -> bool:
+        """Nobody writes meanwhile; False if somebody wrote since the log was truncated."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            if self._log_size():
+                return False
+            clear_index(self.path)
+            self._index_is_clear = True
+            return True
+        finally:
+            self._db.execute("ROLLBACK")
 
     @property
     def erasure_pending(self) -> bool:
+        return self.path != MEMORY and (self._log_size() > 0 or not self._index_is_clear)
+
+    def _log_size(self) -> int:
         log = Path(f"{self.path}-wal")
-        return self.path != MEMORY and log.exists() and log.stat().st_size > 0
+        return log.stat().st_size if log.exists() else 0
 
     # -- transactions
 
@@ -207,6 +227,7 @@ class SqliteStore(Store):
                 raise wrong(self.path, error) from None
             try:
                 yield
+                self._index_is_clear = self._index_is_clear and kind != "IMMEDIATE"
                 self._db.execute("COMMIT")
             except BaseException as error:
                 if self._db.in_transaction:
@@ -222,51 +243,29 @@ class SqliteStore(Store):
 
     def _write_state(self, state: State) -> None:
         self._db.execute("UPDATE state SET enough = ~enough")  # SQLite leaves out what was there before
-        self._db.execute(
-            "UPDATE state SET version = ?, held = ?, due = ?, enough = ?",
-            (state.version, state.held, state.due, state.enough),
-        )
+        values = (*astuple(state), state_mark(self._key, *astuple(state)))
+        self._db.execute("UPDATE state SET version = ?, held = ?, due = ?, enough = ?, mark = ?", values)
 
-    def _take(self, tags: Sequence[bytes], *, alike: bool) -> tuple[list[bytes], int, list[bytes]]:
-        """For other tags the bucket in which theirs would be is written again."""
-        slot, rows, others, there = self._records.slot, list[bytes](), list[bytes](), 0
-        buckets: dict[int, bytes] = {}
-        strangers = set[int]()
-        placed = sorted((int.from_bytes(tag[:8], "little") % self._buckets, tag) for tag in tags)
-        for number, tag in placed:  # in the order of the file
-            data = buckets.get(number)
-            if data is None:
-                found = self._db.execute("SELECT data FROM buckets WHERE bucket = ?", (number,)).fetchone()
-                data = found[0] if found else b""
-            at = _find(data, tag, slot)
-            if at < 0:
-                if alike and data:
-                    buckets[number] = data
-                    strangers.add(number)
-                    others.append(self._records.blank)
-                continue
-            there += 1
-            while at >= 0:
-                rows.append(data[at + 16 : at + slot])
-                data = data[:at] + data[at + slot :] + bytes(slot)
-                at = _find(data, tag, slot)
-            buckets[number] = data
-        self._soil("buckets", "bucket", strangers)
-        self._db.executemany(
-            "UPDATE buckets SET data = ? WHERE bucket = ?", ((d, n) for n, d in buckets.items())
-        )
-        return rows, there, others
+    def _state_mark(self) -> bytes:
+        [(found,)] = self._db.execute("SELECT mark FROM state")
+        return bytes(found)
 
-    def _soil(self, table: str, key: str, numbers: Iterable[int]) -> None:
-        """Have what will be written now written even if it is the same: SQLite would leave it out."""
-        self._db.executemany(
-            f"UPDATE {table} SET data = randomblob(length(data)) WHERE {key} = ?", ((n,) for n in numbers)
-        )
+    def _take(self, tags: Sequence[bytes], *, alike: bool) -> tuple[list[bytes], set[bytes], list[bytes]]:
+        found = self._people.take(tags, alike=alike)
+        rows = [row for taken in found.values() for row in taken]
+        return rows, set(found), [self._records.blank] * (len(tags) - len(found) if alike else 0)
 
     def _strike(self, posts: Sequence[int]) -> None:
-        self._db.executemany(
-            "UPDATE posts SET data = zeroblob(length(data)) WHERE post = ?", ((post,) for post in posts)
-        )
+        first = self._pieces.take([piece_tag(self._key, post, 0) for post in posts])
+        for post in posts:
+            for piece in first.get(piece_tag(self._key, post, 0), ()):
+                others = range(1, how_many(piece))
+                self._pieces.take([piece_tag(self._key, post, i) for i in others])
+
+    def _strike_nothing(self, posts: int) -> None:
+        """Short posts have two pieces; no post has a negative number."""
+        nobody = [piece_tag(self._key, -1 - i, piece) for i in range(posts) for piece in (0, 1)]
+        self._pieces.take(nobody, alike=True)
 
     def _subtract(self, chunks: Moved) -> None:
         for chunk, moved in chunks.items():
@@ -277,7 +276,7 @@ class SqliteStore(Store):
                 [before] = struct.unpack_from("<q", after, 8 * cell)
                 struct.pack_into("<q", after, 8 * cell, before - value)
             if feigned:
-                self._soil("cells", "chunk", [chunk])
+                soil(self._db, "cells", "chunk", [chunk])
             self._db.execute("UPDATE cells SET data = ? WHERE chunk = ?", (bytes(after), chunk))
 
     def _read_cells(self, number: int) -> IntArray:
@@ -289,10 +288,8 @@ class SqliteStore(Store):
         return whole[: self._sizes[number]].astype(np.int64)
 
     def _read_posts(self, number: int | None = None) -> Iterator[Post]:
-        chosen = self._db.execute(
-            "SELECT post, publication, data FROM posts WHERE ?1 IS NULL OR publication = ?1", (number,)
-        )
-        return ((post, board, data) for post, board, data in chosen if any(data))
+        posts = joined_posts(self._pieces.slots())
+        return (post for post in posts if number is None or post[1] == number)
 
     def _read_held(self, chunks: Sequence[int]) -> dict[int, bytes]:
         if isinstance(chunks, range):
@@ -309,20 +306,11 @@ class SqliteStore(Store):
             self._db.executemany(
                 "INSERT INTO held VALUES (?, ?)", ((c, empty) for c in range(self._chunks[-1]))
             )
-        self._soil("held", "chunk", (c for c, d in held.items() if not any(d)))
+        soil(self._db, "held", "chunk", (c for c, d in held.items() if not any(d)))
         self._db.executemany("UPDATE held SET data = ? WHERE chunk = ?", ((d, c) for c, d in held.items()))
 
     def _slots(self) -> Iterator[Any]:
-        slot, parts, size = self._records.slot, list[Any](), 0
-        for (data,) in self._db.execute("SELECT data FROM buckets"):
-            slots = np.frombuffer(data, dtype=np.uint8).reshape(-1, slot)
-            there = slots[:, :16].any(axis=1)
-            parts.append(slots if there.all() else slots[: int(there.argmin())])
-            size += len(parts[-1])
-            if size > 1 << 16:
-                yield np.concatenate(parts)
-                parts, size = [], 0
-        yield np.concatenate([np.zeros((0, slot), dtype=np.uint8), *parts])
+        return self._people.slots()
 
     def _read_meta(self) -> tuple[dict[str, str], list[bytes]]:
         meta = dict(self._db.execute("SELECT key, value FROM meta"))
@@ -330,32 +318,51 @@ class SqliteStore(Store):
 
     def _integrity(self) -> list[str]:
         problems = [row[0] for row in self._db.execute("PRAGMA integrity_check") if row[0] != "ok"]
-        return [*problems, *self._misplaced()]
-
-    def _misplaced(self) -> list[str]:
-        """Records that nobody would find: in another bucket than their tag says, or behind a gap."""
-        slot = self._records.slot
-        for bucket, data in self._db.execute("SELECT bucket, data FROM buckets"):
-            tags = [data[at : at + 16] for at in range(0, len(data), slot)]
-            there = [tag for tag in tags if any(tag)]
-            right = all(int.from_bytes(tag[:8], "little") % self._buckets == bucket for tag in there)
-            if not right or tags[: len(there)] != there:
-                return ["a record lies where a deletion would not look for it"]
-        return []
+        if not self._people.is_whole():
+            problems.append("a record was altered, or lies where a deletion would not look for it")
+        if not self._pieces.is_whole():
+            problems.append("a post was altered, or lies where a deletion would not look for it")
+        return problems
 
     # -- migrations
 
-    def _rewrite(self, meta: Mapping[str, str], posts: Iterable[Post]) -> None:
+    def _migrating(self) -> AbstractContextManager[None]:
+        return self._writing()
+
+    def _lay_out_anew(self, found: int) -> dict[str, str]:
+        """From formats 1 and 2 to 3: buckets that do not tell who left, for records and for posts."""
+        old = [data for (data,) in self._db.execute("SELECT data FROM buckets")]
+        slots = np.frombuffer(b"".join(old), dtype=np.uint8).reshape(-1, self._records.slot)
+        slots = slots[slots[:, :TAG].any(axis=1)]
+        posts = [post for post in self._db.execute("SELECT post, publication, data FROM posts") if any(post[2])]
+        if found < 2:
+            posts = [(post, board, data + mark(self._key, post, board, data)) for post, board, data in posts]
+        self._db.execute("ALTER TABLE state ADD COLUMN mark BLOB NOT NULL DEFAULT x''")
+        self._db.execute("DROP TABLE buckets")
+        self._db.execute("DROP TABLE posts")
+        return self._fill_buckets(slots, posts)
+
+    def _fill_buckets(self, slots: Any, posts: Iterable[Post]) -> dict[str, str]:
+        together = self.schema.rows_per_person
+        self._people, _ = BucketTable.filled(self._db, "people", slots, self._key, together=together)
+        self._pieces, _ = BucketTable.filled(self._db, "pieces", pieces_of(self._key, posts), self._key)
+        return self._people.meta | self._pieces.meta
+
+    def _rewrite(self, meta: Mapping[str, str]) -> None:
         """Inside a transaction: what a newer format says of the same store."""
-        self._db.executemany("UPDATE posts SET data = ? WHERE post = ?", ((d, n) for n, _, d in posts))
-        self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", meta.items())
+        self._db.execute("DELETE FROM meta")
+        self._db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
 
 
 def _fill(db: sqlite3.Connection, contents: Contents, key: bytes) -> None:
     """Everything a new store holds, in one transaction."""
     db.executescript("BEGIN;" + _SCHEMA)
-    buckets = _fill_buckets(db, contents)
-    db.executemany("INSERT INTO posts VALUES (?, ?, ?)", contents.posts())
+    slots = np.concatenate(list(contents.slots()))
+    people, slots = BucketTable.filled(db, "people", slots, key, together=contents.together)
+    if contents.most is not None and len(slots) > contents.most:
+        tags = slots[:, :TAG]
+        require_cap(int((tags[contents.most :] == tags[: -contents.most]).all(axis=1).sum()), contents.most)
+    pieces, _ = BucketTable.filled(db, "pieces", pieces_of(key, contents.posts()), key)
     db.executemany("INSERT INTO shapes VALUES (?, ?)", enumerate(contents.shapes))
     chunk = 0
     for cells in contents.cells:
@@ -367,39 +374,9 @@ def _fill(db: sqlite3.Connection, contents: Contents, key: bytes) -> None:
     if contents.held:
         everything = dict.fromkeys(range(chunk), bytes(NONCE + 8 * CHUNK)) | dict(contents.held)
         db.executemany("INSERT INTO held VALUES (?, ?)", everything.items())
-    meta = contents.meta() | {"buckets": str(buckets)}
+    meta = contents.meta() | people.meta | pieces.meta
     meta["seal"] = seal(key, meta, contents.shapes)
     db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-    state = contents.state
-    db.execute(
-        "INSERT INTO state VALUES (1, ?, ?, ?, ?)", (state.version, state.held, state.due, state.enough)
-    )
+    state = astuple(contents.state)
+    db.execute("INSERT INTO state VALUES (1, ?, ?, ?, ?, ?)", (*state, state_mark(key, *state)))
     db.execute("COMMIT")
-
-
-def _fill_buckets(db: sqlite3.Connection, contents: Contents) -> int:
-    """The records, sorted into buckets by their tags; how many buckets there are."""
-    slots = np.concatenate(list(contents.slots()))
-    buckets: int = max(1, -(-slots.size // FULL))
-    where = np.ascontiguousarray(slots[:, :8]).view("<u8").ravel() % np.uint64(buckets)
-    words = np.ascontiguousarray(slots[:, :16]).view(">u8").reshape(-1, 2)
-    order = np.lexsort((words[:, 1], words[:, 0], where))
-    slots = slots[order]
-    if contents.most is not None and len(slots) > contents.most:
-        words = words[order]
-        over = (words[contents.most :] == words[: -contents.most]).all(axis=1)
-        require_cap(int(over.sum()), contents.most)
-    ends = np.searchsorted(where[order], np.arange(buckets, dtype=np.uint64), side="right")
-    start = 0
-    for bucket, end in enumerate(ends.tolist()):
-        db.execute("INSERT INTO buckets VALUES (?, ?)", (bucket, slots[start:end].tobytes()))
-        start = end
-    return buckets
-
-
-def _find(data: bytes, tag: bytes, slot: int) -> int:
-    """Where a tag begins a slot; −1 if nowhere."""
-    at = data.find(tag)
-    while at >= 0 and at % slot:
-        at = data.find(tag, at + 1)
-    return at

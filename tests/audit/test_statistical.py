@@ -13,7 +13,8 @@ from undeleted.audit.columns import Column
 from undeleted.audit.looks import FirstOutput
 from undeleted.audit.statistical import Options, audit
 from undeleted.audit.targets import Named
-from undeleted.audit.witness import replay, save
+from undeleted.audit.replaying import replay
+from undeleted.audit.witness import save
 from undeleted.errors import BadQuestion, TargetFailed
 
 TINY = Path(__file__).parent / "curators" / "tiny.py"

@@ -8,7 +8,8 @@ import pytest
 
 from undeleted.audit.statistical import Options, audit
 from undeleted.audit.targets import Named
-from undeleted.audit.witness import load, replay, save
+from undeleted.audit.replaying import Terms, replay
+from undeleted.audit.witness import load, save
 from undeleted.errors import BadFile, BadQuestion
 
 KEPT = Path(__file__).parents[1] / "fixtures" / "witness-v1.json"
@@ -55,7 +56,7 @@ def test_it_names_no_program_that_is_run(written, tmp_path):
 
 def test_another_observer_is_told_so(written):
     with pytest.raises(BadQuestion, match="another observer"):
-        replay(written, Named("retrain:median"), digits=2)
+        replay(written, Named("retrain:median"), Terms(digits=2))
     altered(written, lambda body: body["target"].update(see=["labels"]))
     with pytest.raises(BadQuestion, match="another observer") as refused:
         replay(written, Named("retrain:median"))
@@ -81,7 +82,7 @@ def test_worlds_that_differ_in_what_is_deleted_show_nothing(written):
     ("change", "problem"),
     [
         (lambda body: body.update(format="other"), "not a witness"),
-        (lambda body: body.update(version=99), "format version 99"),
+        (lambda body: body.update(version=99), "another format version"),
         (lambda body: body.update(findings=[]), "no finding"),
         (lambda body: body.update(findings=[{"kind": "miracle"}]), "lacks a part"),
         (lambda body: body["findings"][0].pop("batches"), "lacks a part"),

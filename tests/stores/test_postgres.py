@@ -15,6 +15,7 @@ from undeleted.cli import run
 from undeleted.curator import Curator
 from undeleted.errors import StoreError, UndeletedError
 from undeleted.stores import Fold, open_store, postgres
+from undeleted.stores._records import tag_of
 from undeleted.stores.postgres import Place, PostgresStore
 
 pytestmark = pytest.mark.services
@@ -497,7 +498,7 @@ column = "age"
         assert curator.check() == []
         assert abs(curator.show("people").release.value[0] - 2997) < 200
     with psycopg.connect(server.url(), autocommit=True) as db:
-        db.execute(f"ALTER TABLE {mark}_source ALTER COLUMN age TYPE text")
+        db.execute(f"ALTER TABLE {mark}_source ALTER COLUMN age TYPE text USING 'aged ' || age")
     refused = subprocess.run(
         [*command[:-1], server.url(f"{mark}_c", tmp_path / "c")],
         capture_output=True,
@@ -505,5 +506,63 @@ column = "age"
         env=environment,
     )
     assert refused.returncode == 2
-    assert "'age': is string in the table" in refused.stderr
+    assert "'age': values must be numbers" in refused.stderr
     assert not (tmp_path / "c").exists()
+
+
+def test_readers_are_not_told_what_left_together(server, mark, place):
+    """Rows carry the transaction that wrote them: `published()` leaves that out, and `check` names who reads
+    the table itself; a vacuum makes one transaction of all."""
+    role = f"{mark}_analyst"
+    with made(place(), rows()) as store, psycopg.connect(server.url(), autocommit=True) as db:
+        store.delete(["p3"])
+        grouped = f"SELECT xmin, count(*) FROM {mark}_people.cells GROUP BY xmin"
+        assert len(db.execute(grouped).fetchall()) == 2, "what p3 moved stands out in the table itself"
+        db.execute(f"CREATE ROLE {role}; GRANT USAGE ON SCHEMA {mark}_people TO {role}")
+        db.execute(f"GRANT EXECUTE ON FUNCTION {mark}_people.published() TO {role}; SET ROLE {role}")
+        cells = db.execute(f"SELECT cell, value FROM {mark}_people.published()").fetchall()
+        with pytest.raises(psycopg.Error, match="permission denied"):
+            db.execute(f"SELECT xmin FROM {mark}_people.cells")
+        with pytest.raises(psycopg.Error, match="does not exist"):
+            db.execute(f"SELECT xmin FROM {mark}_people.published()")
+        db.execute("RESET ROLE")
+        assert len(cells) == sum(store._sizes)
+        assert store.check() == []
+        db.execute(f"GRANT SELECT ON {mark}_people.cells TO {role}")
+        assert [role in problem for problem in store.check()] == [True]
+        db.execute(f"REVOKE SELECT ON {mark}_people.cells FROM {role}")
+        assert store.vacuum()
+        assert len(db.execute(grouped).fetchall()) == 1
+        assert len(db.execute(f"SELECT xmin FROM {mark}_people.records GROUP BY xmin").fetchall()) == 1
+        assert store.check() == []
+
+
+@pytest.mark.parametrize("column", ["tag", "data"])
+def test_a_record_altered_by_one_byte_is_noticed(server, mark, place, column):
+    with made(place(), rows()) as store, psycopg.connect(server.url(), autocommit=True) as db:
+        where = f"WHERE tag = (SELECT tag FROM {mark}_people.records ORDER BY tag LIMIT 1)"
+        altered = f"set_byte({column}, 3, get_byte({column}, 3) # 1)"
+        db.execute(f"UPDATE {mark}_people.records SET {column} = {altered} {where}")
+        assert any("a record was altered" in problem for problem in store.check())
+        person = next(p for p in dict.fromkeys(rows()["id"]) if _is_first(db, mark, store, p)) if column == "data" else ""
+        if person:
+            with pytest.raises(StoreError, match="a record was altered; nothing was changed"):
+                store.delete([person])
+
+
+def _is_first(db, mark, store, person):
+    [first] = db.execute(f"SELECT tag FROM {mark}_people.records ORDER BY tag LIMIT 1").fetchone()
+    return first == tag_of(store.key, person)
+
+
+def test_what_was_held_back_leaves_no_chunk_behind_that_tells(server, mark, place):
+    """All chunks are there from the first time on; when they are folded in, all are zeros."""
+    with made(place(), rows()) as store, psycopg.connect(server.url(), autocommit=True) as db:
+        store.delete(["p3"], Fold(people=2, after=3600))
+        chunks = f"SELECT count(*), count(*) FILTER (WHERE length(replace(data::text, '0', '')) > 2) FROM {mark}_people.held"
+        count, full = db.execute(chunks).fetchone()
+        assert count == store._chunks[-1]
+        assert full > 0
+        store.delete(["p4"], Fold(people=2, after=3600))
+        assert db.execute(chunks).fetchone() == (count, 0)
+        assert store.check() == []

@@ -61,7 +61,7 @@ def forgetting(
             "after_deletion": after[0],
             "afresh": afresh[0],
         }
-        if _always(lab, records, leave, seed, after[0], afresh[0], coins):
+        if always(lab, records, leave, seed, after[0], afresh[0], coins):
             why = f"after {len(leave)} deletions it says another thing than a fresh start on the rest"
             return Forgetting("no", why, evidence)
         differs = differs or (records, leave, evidence)
@@ -74,7 +74,7 @@ def forgetting(
     return in_distribution(lab, *differs, coins, alpha * PARTS["forgets"], go_on)
 
 
-def _always(
+def always(
     lab: Lab,
     records: Sequence[Record],
     leave: Sequence[str],

@@ -1,33 +1,23 @@
-"""A witness file: what an audit found, to be run again from scratch.
+"""A witness file: what an audit found, to be run again from scratch (`undeleted.audit.replaying`).
 
-It holds worlds, deletions and outputs, never what to run: `replay` runs only what its caller names, and
-says so if that is observed in another way than when the witness was made.
+It holds worlds, deletions and outputs, never what to run.  Whoever reads one takes nothing in it on trust: it
+is held against what a witness must be, part by part, before anything is run.
 """
 
 import json
+import math
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from undeleted import registry
-from undeleted.audit.collisions import FEW_SEEDS
-from undeleted.audit.columns import columns_from
-from undeleted.audit.exposures import Stage
-from undeleted.audit.forgetting import DRIFT, in_distribution
-from undeleted.audit.lab import Lab, apart, exactly, far
-from undeleted.audit.looks import LOOKS, PARTS, Candidate, FirstOutput, look, seeds_from
-from undeleted.audit.pairs import Pair, deletions
-from undeleted.audit.statistical import open_target
-from undeleted.audit.targets import Named
-from undeleted.audit.targets._program import BudgetOver, Clock
 from undeleted.audit.verdict import Verdict
-from undeleted.coins import seeded
-from undeleted.errors import BadFile, BadQuestion, TargetFailed
+from undeleted.errors import BadFile, BadQuestion
 
 FORMAT = "undeleted-witness"
 VERSION = 1
+KINDS = ("collision", "rounding", "statistics", "forgets", "exposure")
 REDACTED = ("one", "other", "worlds", "outputs", "records", "stage", "claims", "after_deletion", "afresh")
 VERDICT = ".verdict.json"  # how the file of a verdict ends
 MARK = "real values of people: keep this file to yourself"
@@ -72,193 +62,116 @@ def _redacted(finding: Mapping[str, Any]) -> dict[str, Any]:
     return {k: "redacted" if k in REDACTED else v for k, v in finding.items()}
 
 
-@dataclass(frozen=True)
-class Replayed:
-    """Whether a finding shows again."""
-
-    kind: str
-    holds: bool
-    says: str
-
-    @property
-    def counts(self) -> bool:
-        """Rounding is told, and counts only in an audit without tolerance."""
-        return self.holds and self.kind != "rounding"
-
-    def as_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "holds": self.holds, "counts": self.counts, "says": self.says}
-
-
 def load(path: str | Path) -> dict[str, Any]:
-    """A witness file, checked."""
+    """A witness file, checked part by part."""
     remedy = "Give a file written by `undeleted audit`."
     try:
         body = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise BadFile(str(path), f"cannot be read ({error.strerror}).", "Check the path.") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise BadFile(str(path), "is not JSON.", remedy) from None
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise BadFile(str(path), "is not a witness.", remedy)
     if body.get("version") != VERSION:
-        problem = f"has format version {body.get('version')!r}; this program reads version {VERSION}."
+        problem = f"has another format version than {VERSION}, which this program reads."
         raise BadFile(
             str(path), problem, "Read it with the version of undeleted that wrote it, or a newer one."
         )
-    findings = body.get("findings")
-    if not isinstance(findings, list) or not all(
-        isinstance(f, dict) and f.get("kind") in KINDS for f in findings
-    ):
-        raise _altered(path)
     if body.get("holds") == "redacted":
         raise BadFile(str(path), "was redacted: it holds no worlds to run.", "Replay the one that was not.")
-    if not findings:
+    if body.get("findings") == []:
         raise BadFile(str(path), "holds no finding.", "There is nothing to replay.")
+    try:
+        _require_target(body)
+        for finding in _list(body["findings"]):
+            _require_finding(finding)
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError, BadQuestion) as error:
+        if isinstance(error, BadQuestion) and "controls" in error.what:
+            raise
+        raise BadFile(str(path), "lacks a part of a witness.", "It was altered; make it anew.") from None
     return body
 
 
-def replay(
-    path: str | Path, named: Named, *, digits: int | None = None, budget: float = 60.0, seed: int = 11
-) -> list[Replayed]:
-    """Run every finding again on a target that the caller names.
-
-    What records look like and where predictions are asked for comes from the witness; what is run, and what
-    is read off it, from the caller alone.
-    """
-    body = load(path)
-    try:
-        was = body["target"]
-        seen, rounded = list(was["see"]), body["digits"]
-        columns, at = columns_from(was["columns"]), tuple(tuple(map(float, p)) for p in was["at"])
-        named = replace(named, columns=columns, at=at, label=was["label"], features=int(was["features"]))
-    except (KeyError, TypeError, ValueError, BadQuestion):
-        raise _altered(path) from None
-    if list(named.see) != seen or (digits is not None and digits != rounded):
-        flags = f" --see {','.join(map(str, seen))}" if seen else " no --see"
-        flags += f" --digits {rounded}" if rounded is not None else " and no --digits"
-        raise BadQuestion("the witness was seen by another observer.", f"Give{flags}.")
-    clock = Clock(budget)
-    with open_target(named, clock, hide="holds" in body) as target:
-        lab = Lab(target, rounded)
-        try:
-            return [_checked(path, f)(lab, f, seed) for f in body["findings"]]
-        except BudgetOver:
-            raise TargetFailed("replaying", f"the budget of {budget:g} s was over", "Give it more.") from None
-        except (KeyError, TypeError, AttributeError, ValueError):
-            raise _altered(path) from None
+def _require(holds: object) -> None:
+    if not holds:
+        raise ValueError
 
 
-def _altered(path: str | Path) -> BadFile:
-    return BadFile(str(path), "lacks a part of a witness.", "It was altered; make it anew.")
+def _list(value: Any) -> list[Any]:
+    _require(type(value) is list)
+    found: list[Any] = value
+    return found
 
 
-def _checked(path: str | Path, f: Mapping[str, Any]) -> Callable[..., Replayed]:
-    """How a finding is run again, once its parts are what they should be."""
-    whole = isinstance(f.get("seed", 0), int) and isinstance(f.get("tolerance", 0.0), int | float)
-    worlds = f.get("worlds", [f.get("one"), f.get("other")])
-    if not whole or f.get("tolerance", 0.0) < 0 or worlds[:2] != [f.get("one"), f.get("other")]:
-        raise _altered(path)
-    return KINDS[f["kind"]]
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value) and abs(value) < 1e300
 
 
-def _collision(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
-    _agree_on_the_controlled(f)
-    worlds = f.get("worlds") or [f["one"], f["other"]]
-    played = [lab.play(world, f["batches"], f["seed"]) for world in worlds]
-    more = [] if f["kind"] == "rounding" else seeds_from(seeded(f"replay {seed}"), FEW_SEEDS)
-    seeds = [f["seed"], *more]  # rounding is shown under one seed, of a randomised target too
-    again = [lab.plays(world, f["batches"], seeds) for world in reversed(worlds)][::-1]
-    if any(exactly(t) != exactly(first) for first, ts in zip(played, again, strict=True) for t in ts):
-        return Replayed(
-            f["kind"], False, "the target did another thing when it was run again, or with other seeds"
-        )
-    if len({exactly(t[0]) for t in played}) != 1:
-        return Replayed(f["kind"], False, "the first outputs are not the same any more")
-    apart_at = [far(a, b, f["tolerance"]) for i, a in enumerate(played) for b in played[:i]]
-    if None in apart_at:
-        return Replayed(f["kind"], False, "the worlds are not told apart any more")
-    after = deletions(f["batches"])
-    same = _lists([played[0], played[1]]) == _lists([f["outputs"]["one"], f["outputs"]["other"]])
-    note = "" if same else "; other outputs than were written down"
-    return Replayed(
-        f["kind"], True, f"{len(worlds)} worlds, one first output, all different after {after}{note}"
-    )
+def _require_target(body: Mapping[str, Any]) -> None:
+    was, digits = body["target"], body["digits"]
+    _require(digits is None or (type(digits) is int and abs(digits) <= 300))
+    _require(all(type(name) is str for name in _list(was["see"])))
+    _require(all(_is_number(v) for point in _list(was["at"]) for v in _list(point)))
+    _require(type(was["columns"]) is dict and all(type(about) is dict for about in was["columns"].values()))
+    _require(was["label"] is None or type(was["label"]) is str)
+    _require(type(was["features"]) is int and 1 <= was["features"] <= 10_000)
 
 
-def _lists(value: Any) -> Any:
-    return list(map(_lists, value)) if isinstance(value, list | tuple) else value
+def _require_finding(f: Mapping[str, Any]) -> None:
+    _require(type(f) is dict and type(f["kind"]) is str and f["kind"] in KINDS)
+    _require(type(f.get("seed", 0)) is int and 0 <= f.get("seed", 0) < 2**63)
+    _require(_is_number(f.get("tolerance", 0.0)) and f.get("tolerance", 0.0) >= 0)
+    if f["kind"] == "forgets":
+        people = _require_world(f["records"])
+        _require_leavers([f["deleted"]], people)
+        _require(type(f.get("seed")) is int)
+    elif f["kind"] == "exposure":
+        _require(type(f["attack"]) is str and f["attack"] in registry.names("undeleted.audit.exposures"))
+        _require_leavers([f["stage"]["own"]], _require_world(f["stage"]["records"]))
+        _require(type(f["stage"]["columns"]) is dict)
+        _require({type(f["stage"]["label"]), type(f["stage"]["column"])} <= {str, type(None)})
+    else:
+        _require_worlds(f)
+    if f["kind"] == "statistics":
+        assumed = f["assumed"]
+        _require(assumed["epsilon"] is None or (_is_number(assumed["epsilon"]) and assumed["epsilon"] >= 0))
+        _require(_is_number(assumed["delta"]) and 0 <= assumed["delta"] < 1)
+        _require(type(f["runs"]) is int and f["runs"] > 0 and type(f["family"]) is str)
+        _require(f["shows"] in ("broken", "not perfectly safe"))
 
 
-def _statistics(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
-    _agree_on_the_controlled(f)
-    pair = Pair(f["family"], tuple(f["one"]), tuple(f["other"]), tuple(n for b in f["batches"] for n in b))
-    batches = tuple(map(tuple, f["batches"]))
-    candidate = Candidate(pair, batches, 0.0, 0.0, 0.0)
-    alpha = (1 - f["confidence"]) / len(LOOKS)  # one pair, at every stopping point
-    assumed = FirstOutput(f["assumed"]["epsilon"], f["assumed"]["delta"])
-    coins, said = seeded(f"replay {seed}"), "nothing was run"
-    for runs in LOOKS:
-        if runs < min(int(f["runs"]), LOOKS[-1]):
-            continue
-        try:
-            found = look(lab, candidate, runs, coins, assumed, alpha, f["tolerance"])
-        except BudgetOver:
-            said += ", and time was up"
-            break
-        broken = f["shows"] == "broken"
-        holds = found.delta > 0 if broken else found.p_value <= alpha * PARTS["imperfect"]
-        said = f"δ ≥ {found.delta:.3g}" if broken else f"p = {found.p_value:.2g}"
-        said += f" on {runs} fresh runs of each world"
-        if holds:
-            return Replayed(f["kind"], True, said)
-    return Replayed(f["kind"], False, said)
+def _require_world(records: Any) -> list[str]:
+    """Records of one shape, a row a person: two rows with one id would be one to some targets."""
+    names = [record["id"] for record in _list(records)]
+    _require(names and all(type(name) is str and name for name in names) and len(set(names)) == len(names))
+    fields = set(records[0])
+    for record in records:
+        _require(type(record) is dict and set(record) == fields)
+        _require(all(type(v) in (str, bool) or _is_number(v) for v in record.values()))
+    return names
 
 
-def _forgets(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
-    gone = set(f["deleted"])
-    if "advantage_at_least" in f:
-        return _forgets_in_distribution(lab, f, seed)
-    after = lab.play(f["records"], [[name] for name in f["deleted"]], f["seed"])[-1]
-    [afresh] = lab.play([r for r in f["records"] if r["id"] not in gone], [], f["seed"])
-    distance = apart(after, afresh)
-    return Replayed(
-        f["kind"], distance > DRIFT, f"after the deletions {distance:.2g} away from a fresh start"
-    )
+def _require_leavers(batches: Any, people: list[str]) -> None:
+    gone = [name for batch in _list(batches) for name in _list(batch)]
+    _require(gone and all(type(name) is str for name in gone) and all(_list(batches)))
+    _require(len(set(gone)) == len(gone) and set(gone) <= set(people))
 
 
-def _forgets_in_distribution(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
-    coins, alpha = seeded(f"replay {seed}"), (1 - f.get("confidence", 0.95)) * PARTS["forgets"]
-    said = in_distribution(lab, f["records"], f["deleted"], {}, coins, alpha, lambda: True)
-    return Replayed(f["kind"], said.verdict == "no", said.why)
-
-
-def _exposure(lab: Lab, f: Mapping[str, Any], seed: int) -> Replayed:
-    """Play the attack again on the same stage; it claims anew."""
-    attack = registry.find("undeleted.audit.exposures", f["attack"])()
-    found = attack.play(lab, Stage.from_json(f["stage"]), f["seed"])
-    says = (
-        "no value is exposed any more" if found is None else f"{found.exposed} of {found.of} values exposed"
-    )
-    return Replayed(f["kind"], found is not None, f"{f['attack']}: {says}")
-
-
-def _agree_on_the_controlled(f: Mapping[str, Any]) -> None:
-    """A witness whose worlds differ in a deleted row shows nothing: leavers may be learned."""
+def _require_worlds(f: Mapping[str, Any]) -> None:
+    """Worlds of the same people, which agree on the deleted rows: leavers may be learned."""
+    worlds = _list(f.get("worlds", [f["one"], f["other"]]))
+    _require(worlds[:2] == [f["one"], f["other"]])
+    names = [_require_world(world) for world in worlds]
+    _require(all(n == names[0] for n in names))
+    _require(all(set(world[0]) == set(worlds[0][0]) for world in worlds))
+    if "own" in f:
+        _require(all(type(name) is str for name in _list(f["own"])))
+    _require_leavers(f["batches"], names[0])
     gone = {name for batch in f["batches"] for name in batch}
-    worlds: Sequence[Any] = f.get("worlds") or [f["one"], f["other"]]
-    rows = [{r["id"]: r for r in world if r["id"] in gone} for world in worlds]
-    names = [[r["id"] for r in world] for world in worlds]
-    if any(r != rows[0] for r in rows) or any(n != names[0] for n in names) or gone - rows[0].keys():
+    rows = [[r for r in world if r["id"] in gone] for world in worlds]
+    if any(repr(r) != repr(rows[0]) for r in rows):
         raise BadQuestion(
             "the worlds of this witness differ in what the attacker controls.",
             "It was altered; make it anew.",
         )
-
-
-KINDS: dict[str, Callable[..., Replayed]] = {
-    "collision": _collision,
-    "rounding": _collision,
-    "statistics": _statistics,
-    "forgets": _forgets,
-    "exposure": _exposure,
-}

@@ -1,6 +1,7 @@
 """`undeleted audit TARGET` and `undeleted replay WITNESS --target TARGET`."""
 
 import re
+import secrets
 import signal
 import sys
 import threading
@@ -63,6 +64,14 @@ Columns: TypeAlias = Annotated[
 ]
 Label: TypeAlias = Annotated[str | None, typer.Option(help="The column that a model learns.")]
 Features: TypeAlias = Annotated[int, typer.Option(help="How many columns a model gets, if none are named.")]
+FirstEpsilon: TypeAlias = Annotated[
+    float | None, typer.Option(help="Assume that the first output is ε-DP for replacing one person.")
+]
+FirstDelta: TypeAlias = Annotated[float, typer.Option(help="The δ of that assumption.")]
+Tolerance: TypeAlias = Annotated[
+    float, typer.Option(help="Differences below this, relative, count as rounding.")
+]
+Confidence: TypeAlias = Annotated[float, typer.Option(help="1 − the rate of false alarms.")]
 Budget: TypeAlias = Annotated[str, typer.Option(help="The time for all of it: 60s, 2m.")]
 
 
@@ -82,17 +91,13 @@ def audit(
     people: Annotated[int, typer.Option(help="The most people in a world.")] = 32,
     budget: Budget = "60s",
     patience: Annotated[str, typer.Option(help="The time for one call; half the budget, 30 s at most.")] = "",
-    first_epsilon: Annotated[
-        float | None, typer.Option(help="Assume that the first output is ε-DP for replacing one person.")
-    ] = None,
-    first_delta: Annotated[float, typer.Option(help="The δ of that assumption.")] = 0.0,
+    first_epsilon: FirstEpsilon = None,
+    first_delta: FirstDelta = 0.0,
     unseeded: Annotated[
         bool, typer.Option("--unseeded", help="The target draws randomness of its own; seeds do not fix it.")
     ] = False,
-    tolerance: Annotated[
-        float, typer.Option(help="Differences below this, relative, count as rounding.")
-    ] = 1e-9,
-    confidence: Annotated[float, typer.Option(help="1 − the rate of false alarms.")] = 0.95,
+    tolerance: Tolerance = 1e-9,
+    confidence: Confidence = 0.95,
     seed: Annotated[int, typer.Option(help="The same seed gives the same worlds.")] = 7,
     out: Annotated[Path, typer.Option(help="The folder for the verdict and its witness.")] = Path("audit"),
     html: Annotated[Path | None, typer.Option(help="Write a report that opens offline.")] = None,
@@ -135,7 +140,7 @@ def audit(
         path = out / f"{_slug(target)}.json"
         save(verdict, path, redact=redact)
         result["witness"] = str(path)
-        result["replay"] = None if redact else _replay_command(path, named)
+        result["replay"] = None if redact else _replay_command(path, named, options)
     if html is not None:
         from undeleted.report.audit import write_page
 
@@ -153,24 +158,36 @@ def replay(
     settings: Settings = None,
     see: See = "",
     digits: Digits = None,
+    first_epsilon: FirstEpsilon = None,
+    first_delta: FirstDelta = 0.0,
+    tolerance: Tolerance = 1e-9,
+    confidence: Confidence = 0.95,
     budget: Budget = "60s",
-    seed: Annotated[int, typer.Option(help="For findings that are counted on fresh runs.")] = 11,
+    seed: Annotated[
+        int | None, typer.Option(help="For the same fresh runs again; drawn if it is not said.")
+    ] = None,
     json: AsJson = False,
 ) -> int:
     """Run a witness again, from scratch, on a target that the command line names.
 
-    Exit code 1: what it shows still holds.  0: it does not any more.
+    The witness gives worlds and deletions.  What is assumed, the confidence and what counts as rounding are
+    yours, whatever the witness says.  Exit code 1: what it shows still holds.  0: it does not any more.
     """
-    from undeleted.audit.witness import replay as run_again
+    from undeleted.audit.looks import FirstOutput
+    from undeleted.audit.replaying import Terms
+    from undeleted.audit.replaying import replay as run_again
 
     _end_gently()
     named = _named(target, settings, see, None, None, None, 1, [])
-    replayed = run_again(witness, named, digits=digits, budget=_seconds(budget), seed=seed)
+    terms = Terms(digits, FirstOutput(first_epsilon, first_delta), confidence, tolerance)
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    replayed = run_again(witness, named, terms, budget=_seconds(budget), seed=seed)
     still = any(r.counts for r in replayed)
     result = {
         "witness": str(witness),
         "target": target,
         "holds": still,
+        "seed": seed,
         "findings": [r.as_json() for r in replayed],
     }
     if json:
@@ -180,16 +197,27 @@ def replay(
             print(
                 f"{r.kind:<12}{'HOLDS' if r.counts else 'holds' if r.holds else 'does not hold':<15}{r.says}"
             )
+            for reason in r.rests_on:
+                print(f"{'':<12}{'resting on':<15}{reason}")
+        print(f"{'seed':<12}{seed}")
     return int(still)
 
 
-def _replay_command(path: Path, named: Any) -> str:
-    """What runs the witness again."""
+def _replay_command(path: Path, named: Any, options: Any) -> str:
+    """What runs the witness again, on the same terms."""
     import json
     from shlex import join
 
     flags = [part for k, v in named.settings.items() for part in ("--set", f"{k}={json.dumps(v)}")]
     flags += ["--see", ",".join(named.see)] if named.see else []
+    said = {
+        "--digits": (options.digits, None),
+        "--first-epsilon": (options.first.epsilon, None),
+        "--first-delta": (options.first.delta, 0.0),
+        "--tolerance": (options.tolerance, 1e-9),
+        "--confidence": (options.confidence, 0.95),
+    }
+    flags += [part for flag, (v, usual) in said.items() if v != usual for part in (flag, f"{v:g}")]
     return join(["undeleted", "replay", str(path), "--target", named.name, *flags])
 
 

@@ -3,8 +3,8 @@
 python docs/generated.py            write them
 python docs/generated.py --check    fail if one is not what the code gives
 
-All are kept in the repository.  `commands.md`, `names.md` and `values.md` follow from the code alone, `licences.md` from
-the environment, which must have every extra (`make docs` sees to that).
+All are kept in the repository.  `commands.md`, `names.md` and `values.md` follow from the code alone,
+`licences.md` from the environment, which must have every extra (`make docs` sees to that).
 """
 
 import re

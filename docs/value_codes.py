@@ -15,29 +15,34 @@ HEAD = """# Values and their codes
 
 Generated from the code itself; do not edit.
 
-A value's code depends on that value and on the column as it was declared, and on nothing else: not on the other
-rows, not on the type that a column happens to have, not on the file's format or the engine. Files are read as
-they are written; no type is ever guessed. So one person more in a table changes nobody else's code.
+A value's code depends on that value and on the column as it was declared, and on nothing else: not on the
+other rows, not on the type that a column happens to have, not on the file's format or the engine. Files are
+read as they are written; no type is ever guessed. So one person more in a table changes nobody else's code.
 
-- **Missing**: nothing, the empty text, NaN, and the gaps of pandas, Arrow and databases. An object of JSON that
-  lacks a name has no value there.
-- **A number** is an integer or a decimal as it is. A float is the shortest decimal that its own type prints, so that
-  0.1 is one tenth in a CSV, a data frame, Parquet and a database. A text is a number if it is written as one.
-  Booleans, dates and bytes are no numbers.
-- **A category** is compared as text: a text as it is written, a number in plain decimals (7.0 is `7`), true and
-  false, dates as in ISO 8601. A text that looks like a number stays as it is written: `7.0` in a CSV is not `7`.
-- **An id** is the text that was written, byte for byte; a whole number that is no text is written in decimals.
+- **Missing**: nothing, the empty text, NaN, and the gaps of pandas, Arrow and databases. An object of JSON
+  that lacks a name has no value there.
+- **A number** is an integer or a decimal as it is. A float is the shortest decimal that its own type
+  prints, so that 0.1 is one tenth in a CSV, a data frame, Parquet and a database. A text is a number if it
+  is written as one. Booleans, dates and bytes are no numbers.
+- **A category** is compared as text: a text as it is written, a number in plain decimals (7.0 is `7`), true
+  and false, dates as in ISO 8601. A text that looks like a number stays as it is written: `7.0` in a CSV is
+  not `7`.
+- **An id** is the text that was written, byte for byte; a whole number that is no text is written in
+  decimals.
 
-A value that does not fit follows the rule of its column. **Only the rule `error`, which is the default, lets one
-person's value refuse a whole table**; whoever watches may learn from a refusal that somebody's value does not fit.
-With `drop`, `clamp`, `round` and `other` no value does. Apart from rules, a table is refused if a row has no id, if a
-person has more rows than the cap (with `excess = "error"`), or if the file itself is broken.
+A value that does not fit follows the rule of its column. **Only the rule `error`, which is the default,
+lets one person's value refuse a whole table**; whoever watches may learn from a refusal that somebody's
+value does not fit. With `drop`, `clamp`, `round` and `other` no value does. Apart from rules, a table is
+refused if a row has no id, if a person has more rows than the cap (with `excess = "error"`), or if the file
+itself is broken.
 
-Grids and categories beyond 2⁵³ refuse columns that may have lost digits before they came here: numpy's, Arrow's and
-polars' floats, and all of pandas' own types but for nullable integers and texts, whatever they hold now. Give
-them as integers of Arrow, as nullable integers (`Int64`, `int64[pyarrow]`), or as text. What numpy or pandas converts
-before we see it is beyond us: numpy makes one type of everything in an array (`np.array([1, "x"])` holds texts), and pandas
-prints a float32 beside a float64 with more digits. A list, an Arrow table or an object array keeps values as they are.
+Grids and categories beyond 2⁵³ refuse columns that may have lost digits before they came here: numpy's,
+Arrow's and polars' floats, and all of pandas' own types but for nullable integers and texts, whatever they
+hold now. Give them as integers of Arrow, as nullable integers (`Int64`, `int64[pyarrow]`), or as text. What
+numpy or pandas converts before we see it is beyond us: numpy makes one type of everything in an array
+(`np.array([1, "x"])` holds texts), and pandas prints a float32 beside a float64 with more digits. A list,
+an Arrow table or an object array keeps values as they are.
+
 
 """
 COLUMNS = {
@@ -92,6 +97,11 @@ def _said(column: Any, value: Any) -> str:
     try:
         return str(int(column.encode([value])[0][0]))
     except RejectedValue as error:
-        rules = {"present": "missing", "numbers": "not a number", "lie in": "out of range", "multiple": "off grid"}
+        rules = {
+            "present": "missing",
+            "numbers": "not a number",
+            "lie in": "out of range",
+            "multiple": "off grid",
+        }
         rules |= {"categories": "unknown", "true or false": "unknown"}
         return next(f"*{rule}*" for words, rule in rules.items() if words in error.rule)

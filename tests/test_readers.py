@@ -59,11 +59,57 @@ LENIENT = {"missing": "drop", "not_a_number": "drop"}
 CLAMPED = LENIENT | {"out_of_range": "clamp", "off_grid": "round"}
 DROPPED = LENIENT | {"out_of_range": "drop", "off_grid": "drop"}
 TEXTS = (
-    *("0", "1", "1.0", "7", " 7", "7 ", "07", "1e7", "2e7", "20000000.0", "0.1", "0.10", ".5", "5.", "+5", "x"),
-    *("y", "", "n/a", "NULL", "nan", "inf", "09:00", "2020-01-01", "true", "True", "yes", "f", 'a "b"', "a,b", "é"),
+    *(
+        "0",
+        "1",
+        "1.0",
+        "7",
+        " 7",
+        "7 ",
+        "07",
+        "1e7",
+        "2e7",
+        "20000000.0",
+        "0.1",
+        "0.10",
+        ".5",
+        "5.",
+        "+5",
+        "x",
+    ),
+    *(
+        "y",
+        "",
+        "n/a",
+        "NULL",
+        "nan",
+        "inf",
+        "09:00",
+        "2020-01-01",
+        "true",
+        "True",
+        "yes",
+        "f",
+        'a "b"',
+        "a,b",
+        "é",
+    ),
     *("9007199254740993", "18446744073709551615", "1e999999999", "'", "#", "\\", "\t", "a\nb", "1_000"),
 )
-NUMBERS = ("0", "1", "7", "7.0", "0.1", "0.10", "1e7", "2E7", "20000000.0", "9007199254740993", "-0.0", "1e999")
+NUMBERS = (
+    "0",
+    "1",
+    "7",
+    "7.0",
+    "0.1",
+    "0.10",
+    "1e7",
+    "2E7",
+    "20000000.0",
+    "9007199254740993",
+    "-0.0",
+    "1e999",
+)
 
 
 def declared(rng: random.Random, name: str):
@@ -72,7 +118,9 @@ def declared(rng: random.Random, name: str):
             lambda: Number(name, min=0, max=10**9, step=10**7, **rng.choice([CLAMPED, DROPPED])),
             lambda: Number(name, min=0, max=120, **rng.choice([CLAMPED, DROPPED])),
             lambda: Number(name, min=-5, max=5, step="0.1", **rng.choice([CLAMPED, DROPPED])),
-            lambda: Category(name, values=("x", "y", "7", "0.1", "09:00", "true"), unknown="drop", missing="drop"),
+            lambda: Category(
+                name, values=("x", "y", "7", "0.1", "09:00", "true"), unknown="drop", missing="drop"
+            ),
             lambda: Category(name, values=("1", "o"), unknown="other", other="o", missing="drop"),
             lambda: Boolean(name, missing="drop", unknown="drop"),
         ]
@@ -95,7 +143,9 @@ class World:
         order = np.argsort(table.ids)
         assert [table.ids[i] for i in order] == self.written["id"]
         for name, expected in self.alone.items():
-            found = list(zip(table.codes[name][order].tolist(), table.kept[name][order].tolist(), strict=True))
+            found = list(
+                zip(table.codes[name][order].tolist(), table.kept[name][order].tolist(), strict=True)
+            )
             assert found == expected, (self.schema.columns[int(name[1:])], self.written[name])
 
     def rows(self) -> list[dict]:
@@ -134,7 +184,10 @@ def typed(rng, column):
         [
             (pa.int16(), lambda: rng.randrange(-5, 130)),
             (pa.int64(), lambda: rng.choice([0, 1, 7, 10**7, 2 * 10**7, 2**53 + 1, -(2**63), 2**63 - 1])),
-            (pa.float64(), lambda: rng.choice([0.1, 0.3, 0.1 + 0.2, 0.5, 1.0, 7.0, 2e7, -1e300, float("nan")])),
+            (
+                pa.float64(),
+                lambda: rng.choice([0.1, 0.3, 0.1 + 0.2, 0.5, 1.0, 7.0, 2e7, -1e300, float("nan")]),
+            ),
             (pa.float32(), lambda: rng.choice([0.1, 0.3, 7.0, 2e7, 33.3])),
             (pa.decimal128(12, 2), lambda: Decimal(rng.choice(["0.10", "7.00", "20000000.00", "-3.14"]))),
             (pa.string(), lambda: rng.choice(TEXTS)),
@@ -184,7 +237,9 @@ def test_sqlite(tmp_path):
         with closing(sqlite3.connect(path)) as file, file:
             file.execute(f"CREATE TABLE people ({', '.join(world.written)})")
             places = ", ".join("?" * len(world.written))
-            file.executemany(f"INSERT INTO people VALUES ({places})", [list(r.values()) for r in world.rows()])
+            file.executemany(
+                f"INSERT INTO people VALUES ({places})", [list(r.values()) for r in world.rows()]
+            )
         world.require(files.read(str(path), world.schema))
 
 
@@ -289,7 +344,15 @@ MECHANISMS = {
     "recipe": Recipe((Count(), Moments(X, 2)), B),
 }
 TYPICAL = [
-    {"id": f"p{i}", "x": 10**7 * (i % 3), "age": 30 + i, "grade": "xy"[i % 2], "sick": i % 2, "flag": 1, "note": "hi"}
+    {
+        "id": f"p{i}",
+        "x": 10**7 * (i % 3),
+        "age": 30 + i,
+        "grade": "xy"[i % 2],
+        "sick": i % 2,
+        "flag": 1,
+        "note": "hi",
+    }
     for i in range(40)
 ]
 ODD = [  # each as it would be written; a reader of types takes what fits them
@@ -323,7 +386,10 @@ def fitted(rows) -> pa.Table:
     """As a typed table has them; what does not fit a type is not there."""
     columns = {name: [row[name] for row in rows] for name in TYPICAL[0]}
     return pa.table(
-        {n: pa.array([_fit(v, KINDS.get(n)) for v in vs], KINDS.get(n, pa.string())) for n, vs in columns.items()}
+        {
+            n: pa.array([_fit(v, KINDS.get(n)) for v in vs], KINDS.get(n, pa.string()))
+            for n, vs in columns.items()
+        }
     )
 
 

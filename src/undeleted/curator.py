@@ -8,6 +8,8 @@
 Deletions cost those who stay no ε.  A record that was deleted is overwritten, and its id is gone.
 """
 
+import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +30,8 @@ from undeleted.errors import (
     StoreError,
     UndeletedError,
     UnknownName,
+    WeakDelta,
+    WeakPrivacyWarning,
 )
 from undeleted.intervals import Estimate
 from undeleted.mechanisms.bulletin_board import BulletinBoard
@@ -38,6 +42,7 @@ from undeleted.spec import Spec
 from undeleted.stores import Fold, Publishing, Store, create_store, open_store, store_there
 from undeleted.stores.sqlite import MEMORY
 
+WEAK_EPSILON, WEAK_DELTA = 10.0, 0.01
 BATCH = 10_000  # people deleted in one transaction, of a longer list
 
 
@@ -101,7 +106,13 @@ class Curator:
     """
 
     def __init__(
-        self, schema: Schema, budget: Budget, store: str | Path = MEMORY, coins: Coins | None = None
+        self,
+        schema: Schema,
+        budget: Budget,
+        store: str | Path = MEMORY,
+        coins: Coins | None = None,
+        *,
+        i_know: bool = False,
     ) -> None:
         if schema.id is None:
             raise BadColumns(["id"], "a curator must know whose record is whose.", "Declare an id column.")
@@ -111,6 +122,7 @@ class Curator:
         require_secure(self._coins, "a curator that publishes")
         self.schema, self.budget, self._place = schema, budget, str(store)  # it may hold a password
         self._store: Store | None = None
+        self._i_know = i_know  # what a large δ means
         self.already = False  # whether a spec found its publication there, and spent nothing
 
     @classmethod
@@ -122,7 +134,7 @@ class Curator:
         return curator
 
     @classmethod
-    def from_spec(cls, spec: str | Path | Spec, store: str | Path) -> "Curator":
+    def from_spec(cls, spec: str | Path | Spec, store: str | Path, *, i_know: bool = False) -> "Curator":
         """Publish what a spec says.  The same spec again gives the same publication, and spends nothing."""
         spec = spec if isinstance(spec, Spec) else Spec.load(spec)
         if store_there(str(store)):
@@ -133,7 +145,8 @@ class Curator:
                 raise AlreadyThere(there, remedy)
             curator.already = True
             return curator
-        curator = cls(spec.schema, spec.budget, store)
+        curator = cls(spec.schema, spec.budget, store, i_know=i_know)
+        curator._require_a_promise()
         mechanisms = spec.mechanisms()
         with _read(spec, mechanisms) as totals:
             curator._publish(totals, mechanisms, {"spec": spec.text})
@@ -180,10 +193,24 @@ class Curator:
             raise AlreadyThere("a publication of this table", remedy)
         if not isinstance(publications, Mapping) or not publications:
             raise BadQuestion("nothing is named that could be published.", 'Give {"a name": a mechanism, …}.')
+        self._require_a_promise()
         if type(data).__module__.startswith("ibis."):
             self._publish(_added_up_there(self.schema, data, publications, "the table"), publications, {})
         else:
             self._publish(Arrays(self.schema.table(data)), publications, {})
+
+    def _require_a_promise(self) -> None:
+        """Refuse a δ that promises nothing; warn of an ε that does."""
+        if self.budget.delta >= WEAK_DELTA and not self._i_know:
+            raise WeakDelta(self.budget.delta)
+        if self.budget.epsilon > WEAK_EPSILON:
+            times = f"{math.exp(min(self.budget.epsilon, 700)):.2g}"
+            warnings.warn(
+                f"ε = {self.budget.epsilon:g} promises next to nothing: what is published may be {times} "
+                "times as likely with a person as without. Most choose an ε of 1 or less.",
+                WeakPrivacyWarning,
+                stacklevel=3,
+            )
 
     def _publish(self, totals: Any, publications: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
         ledger = Ledger(self.budget)

@@ -12,6 +12,7 @@
     ├── PrivacyError
     │   ├── BadBudget             ε ≤ 0, δ outside [0, 1), ρ ≤ 0, a weight ≤ 0
     │   ├── BudgetSpent           asked for more than is left
+    │   ├── WeakDelta             a δ that lets people's records be published whole
     │   └── CoinsRefused          coins of a kind that this use does not allow
     ├── BadQuestion               a confidence, a rank or a range that makes no sense
     ├── BadWorld                  a finite world that cannot be: n = 0, k > n, a domain that does not fit
@@ -19,7 +20,7 @@
     ├── NotReproducible           an algorithm that is not a function of its coins
     ├── NotThere                  a record that is not (or no longer) in the data
     ├── AlreadyThere              a name or an id that is taken
-    ├── NotStarted                an algorithm asked to delete before it started, a curator before it published
+    ├── NotStarted                asked to delete before it started, or before it published
     ├── RuleBroken                a move against the rules of a game
     ├── BadFile                   a file that cannot be read, is of a newer format, or was altered
     │   └── BadSpec               a line of a spec that cannot be
@@ -33,7 +34,9 @@
 
     PrivacyLeakWarning            something private is told without noise, because somebody insisted
     ├── SeededNoiseWarning        noise that whoever learns the seed can take off again
-    └── TuningWarning             every fit of a search spends the budget once more
+    ├── TuningWarning             every fit of a search spends the budget once more
+    ├── RefitWarning              a second fit draws new noise, and spends the budget once more
+    └── WeakPrivacyWarning        an ε that promises next to nothing
     ForgottenTooMany              more rows were forgotten than noise can explain
 
 Each carries its numbers as attributes.  A message never holds a record's value: messages reach logs.
@@ -156,6 +159,18 @@ class BudgetSpent(PrivacyError):
             remedy = "Deletions cost the others no ε: `delete` updates the releases you have."
         super().__init__(what, remedy)
         self.name, self.cost, self.left, self.total = name, cost, left, total
+
+
+class WeakDelta(PrivacyError):
+    """A δ that lets people's records be published whole."""
+
+    def __init__(self, delta: float) -> None:
+        super().__init__(
+            f"δ = {delta:g} is no protection: with that probability somebody's whole record may be told.",
+            "Choose a δ far below 1/n, such as 1e-6 (from 1/n on, somebody's record may be told); or insist "
+            "with --i-know (i_know=True).",
+        )
+        self.delta = delta
 
 
 class CoinsRefused(PrivacyError):
@@ -329,6 +344,14 @@ class SeededNoiseWarning(PrivacyLeakWarning):
 
 class TuningWarning(PrivacyLeakWarning):
     """Every fit of a search spends the budget once more."""
+
+
+class RefitWarning(PrivacyLeakWarning):
+    """A second fit of the same instance draws new noise, and spends the budget once more."""
+
+
+class WeakPrivacyWarning(PrivacyLeakWarning):
+    """An ε that promises next to nothing."""
 
 
 class ForgottenTooMany(UserWarning):

@@ -25,7 +25,8 @@ from typing import Any
 
 from undeleted.errors import BadQuestion, BadReceipt
 from undeleted.stores import Store
-from undeleted.stores._records import TAG, tag_of
+from undeleted.stores._buckets import TAG
+from undeleted.stores._records import tag_of
 
 try:
     import jwt
@@ -138,7 +139,7 @@ class DataSet:
         try:
             claims = jwt.decode(certificate, self.public, algorithms=["EdDSA"], audience=self.name)
             kind = jwt.get_unverified_header(certificate)["typ"]
-        except (jwt.PyJWTError, KeyError):
+        except (jwt.PyJWTError, KeyError, ValueError, TypeError, RecursionError):  # what is no certificate
             claims, kind = {}, None
         if kind != CERTIFICATE or claims.get("sub") != receipt.digest:
             raise BadQuestion(

@@ -1,7 +1,7 @@
 """A witness proves only what it shows: no file convicts a safe target, and none makes `replay` crash.
 
-Whoever forges a witness chooses worlds, deletions, and everything else in the file.  The targets here are safe:
-an exact sum, a noisy sum, a frozen release.  That the same file convicts what leaks is shown first.
+Whoever forges a witness chooses worlds, deletions, and everything else in the file.  The targets here are
+safe: an exact sum, a noisy sum, a frozen release.  That the same file convicts what leaks is shown first.
 """
 
 import copy
@@ -136,7 +136,9 @@ def written(tmp_path, body):
 LEAKS = collision(world(9, 5, 1), world(9, 5, 2), ("r0", "r1"))
 FORGED = {
     "ε = 0 assumed": statistics(world(5, 1), world(5, 3), assumed={"epsilon": 0, "delta": 0.0}),
-    "no confidence": statistics(world(5, 1), world(5, 1), confidence=1e-9, shows="not perfectly safe", runs=1),
+    "no confidence": statistics(
+        world(5, 1), world(5, 1), confidence=1e-9, shows="not perfectly safe", runs=1
+    ),
     "two rows, one id": collision(
         [{"id": "r0", "x": 5}, {"id": "r0", "x": 1}, {"id": "r1", "x": 4}],
         [{"id": "r0", "x": 2}, {"id": "r0", "x": 1}, {"id": "r1", "x": 7}],
@@ -166,7 +168,9 @@ def test_the_same_kind_of_file_convicts_what_leaks(played, tmp_path):
 def test_no_forged_witness_convicts_a_safe_target(played, tmp_path, target, forged):
     played(SAFE[target])
     finding = FORGED[forged]
-    findings = [finding] if finding else [statistics(world(5, 1), world(5, 1), shows="not perfectly safe")] * 3
+    findings = (
+        [finding] if finding else [statistics(world(5, 1), world(5, 1), shows="not perfectly safe")] * 3
+    )
     try:
         found = replay(written(tmp_path, witness(*findings)), Named("t"), RARELY)
     except (BadFile, BadQuestion, TargetFailed):
@@ -199,8 +203,36 @@ def test_digits_and_the_tolerance_are_the_callers(played, tmp_path):
 
 
 JUNK = [
-    *([], {}, None, True, -1, 0, 2**70, 1e308, -1e308, 1e-320, "", "r0", "\ud800", "x" * 99, [[]], [{}], {"id": "r0"}),
-    *({"epsilon": 0}, [["r0"]], "collision", "statistics", "exposure", "forgets", 0.5, "9" * 400, ["r0", "r0"]),
+    *(
+        [],
+        {},
+        None,
+        True,
+        -1,
+        0,
+        2**70,
+        1e308,
+        -1e308,
+        1e-320,
+        "",
+        "r0",
+        "\ud800",
+        "x" * 99,
+        [[]],
+        [{}],
+        {"id": "r0"},
+    ),
+    *(
+        {"epsilon": 0},
+        [["r0"]],
+        "collision",
+        "statistics",
+        "exposure",
+        "forgets",
+        0.5,
+        "9" * 400,
+        ["r0", "r0"],
+    ),
 ]
 
 

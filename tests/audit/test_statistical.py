@@ -11,9 +11,9 @@ import pytest
 
 from undeleted.audit.columns import Column
 from undeleted.audit.looks import FirstOutput
+from undeleted.audit.replaying import replay
 from undeleted.audit.statistical import Options, audit
 from undeleted.audit.targets import Named
-from undeleted.audit.replaying import replay
 from undeleted.audit.witness import save
 from undeleted.errors import BadQuestion, TargetFailed
 

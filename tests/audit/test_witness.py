@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from undeleted.audit.replaying import Terms, replay
 from undeleted.audit.statistical import Options, audit
 from undeleted.audit.targets import Named
-from undeleted.audit.replaying import Terms, replay
 from undeleted.audit.witness import load, save
 from undeleted.errors import BadFile, BadQuestion
 

@@ -19,7 +19,22 @@ from undeleted.schema import Number, Schema
 
 IDS = [
     *("6F9619FF-8B86-D011-B42D-00CF4FC964FF", "6f9619ff-8b86-d011-b42d-00cf4fc964fe", "2020-01-01T09:00:00Z"),
-    *("2020-01-01", "1.5", "1.50", "007", "7", "1e3", "true", "True", "null", "NULL", "nan", "ann", "ann ", " ann"),
+    *(
+        "2020-01-01",
+        "1.5",
+        "1.50",
+        "007",
+        "7",
+        "1e3",
+        "true",
+        "True",
+        "null",
+        "NULL",
+        "nan",
+        "ann",
+        "ann ",
+        " ann",
+    ),
     *("\tann", "a,b", 'a "b"', "é", "e\u0301", "Ω", "'", "\\", "-1", "+1", "0x10", "1_000", "#", "ann\u00a0"),
 ]
 SPEC = """

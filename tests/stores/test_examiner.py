@@ -1,7 +1,7 @@
 """Somebody holds every file of a store, its key, and everybody's names.  Who left?
 
-The game: people stay, and one more came and left; it was X or Y, by a coin.  The examiner says which.  It wins
-against the layout of earlier versions, at the same size, and does no better than the coin against this one.
+The game: people stay, and one more came and left; it was X or Y, by a coin.  The examiner says which.  It
+wins against the layout of earlier versions, at the same size, and does no better than the coin against this.
 
 Exact, beside it: a store in which X came and left is, byte for byte, the store in which X never came, but for
 the version and what counts with it.
@@ -300,4 +300,4 @@ def test_a_record_altered_by_one_byte_is_not_deleted_from(tmp_path):
             store.delete(["p4"])
         assert {name: store.release(name) for name in mechanisms()} == before
         assert any("a record was altered" in problem for problem in store.check())
-        assert PEOPLE == store.schema
+        assert store.schema == PEOPLE

@@ -544,7 +544,11 @@ def test_a_record_altered_by_one_byte_is_noticed(server, mark, place, column):
         altered = f"set_byte({column}, 3, get_byte({column}, 3) # 1)"
         db.execute(f"UPDATE {mark}_people.records SET {column} = {altered} {where}")
         assert any("a record was altered" in problem for problem in store.check())
-        person = next(p for p in dict.fromkeys(rows()["id"]) if _is_first(db, mark, store, p)) if column == "data" else ""
+        person = (
+            next(p for p in dict.fromkeys(rows()["id"]) if _is_first(db, mark, store, p))
+            if column == "data"
+            else ""
+        )
         if person:
             with pytest.raises(StoreError, match="a record was altered; nothing was changed"):
                 store.delete([person])
@@ -559,7 +563,8 @@ def test_what_was_held_back_leaves_no_chunk_behind_that_tells(server, mark, plac
     """All chunks are there from the first time on; when they are folded in, all are zeros."""
     with made(place(), rows()) as store, psycopg.connect(server.url(), autocommit=True) as db:
         store.delete(["p3"], Fold(people=2, after=3600))
-        chunks = f"SELECT count(*), count(*) FILTER (WHERE length(replace(data::text, '0', '')) > 2) FROM {mark}_people.held"
+        full = "count(*) FILTER (WHERE length(replace(data::text, '0', '')) > 2)"
+        chunks = f"SELECT count(*), {full} FROM {mark}_people.held"
         count, full = db.execute(chunks).fetchone()
         assert count == store._chunks[-1]
         assert full > 0

@@ -32,7 +32,9 @@ def _in_sqlite(store, meta, slots, posts) -> None:
     db.execute("CREATE TABLE buckets (bucket INTEGER PRIMARY KEY, data BLOB NOT NULL)")
     for number, data in enumerate(with_holes(slots, 2, ())):
         db.execute("INSERT INTO buckets VALUES (?, ?)", (number, data))
-    db.execute("CREATE TABLE posts (post INTEGER PRIMARY KEY, publication INTEGER NOT NULL, data BLOB NOT NULL)")
+    db.execute(
+        "CREATE TABLE posts (post INTEGER PRIMARY KEY, publication INTEGER NOT NULL, data BLOB NOT NULL)"
+    )
     db.executemany("INSERT INTO posts VALUES (?, ?, ?)", posts)
     db.execute("DROP TABLE people")
     db.execute("DROP TABLE pieces")
@@ -50,7 +52,9 @@ def with_holes(slots, buckets: int, gone) -> list[bytes]:
     """Buckets of just the size of those who came, with a hole at the end for everybody who left."""
     found = []
     for number in range(buckets):
-        mine = sorted(s.tobytes() for s in slots if int.from_bytes(s[:8].tobytes(), "little") % buckets == number)
+        mine = sorted(
+            s.tobytes() for s in slots if int.from_bytes(s[:8].tobytes(), "little") % buckets == number
+        )
         stay = [slot for slot in mine if slot[:TAG] not in gone]
         found.append(b"".join(stay).ljust(sum(map(len, mine)), b"\0"))
     return found

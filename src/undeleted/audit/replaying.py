@@ -1,9 +1,9 @@
 """Run a witness again, from scratch, on what the caller names.
 
-The witness gives worlds and deletions.  What a verdict rests on is the caller's: the target, what is seen of it,
-what is assumed of the first output, the confidence, what counts as rounding.  Seeds are drawn afresh, so that
-nobody can have chosen worlds in which a safe target looks broken under known seeds; and a witness with many
-findings has to show each of them at a smaller rate of false alarms.
+The witness gives worlds and deletions.  What a verdict rests on is the caller's: the target, what is seen of
+it, what is assumed of the first output, the confidence, what counts as rounding.  Seeds are drawn afresh, so
+that nobody can have chosen worlds in which a safe target looks broken under known seeds; and a witness with
+many findings has to show each of them at a smaller rate of false alarms.
 """
 
 import secrets
@@ -190,9 +190,7 @@ def _forgets(run: _Run, f: Mapping[str, Any]) -> Replayed:
     if always(lab, f["records"], gone, f["seed"], after, afresh, run.coins):
         says = f"after the deletions {distance:.2g} away from a fresh start"
         return Replayed(f["kind"], True, says, ("the target is deterministic: many seeds, two outputs",))
-    said = in_distribution(
-        lab, f["records"], gone, {}, run.coins, run.alpha * PARTS["forgets"], lambda: True
-    )
+    said = in_distribution(lab, f["records"], gone, {}, run.coins, run.alpha * PARTS["forgets"], lambda: True)
     return Replayed(f["kind"], said.verdict == "no", said.why, (f"confidence {run.terms.confidence:g}",))
 
 

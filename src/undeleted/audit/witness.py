@@ -86,7 +86,15 @@ def load(path: str | Path) -> dict[str, Any]:
         _require_target(body)
         for finding in _list(body["findings"]):
             _require_finding(finding)
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError, BadQuestion) as error:
+    except (
+        AttributeError,
+        KeyError,
+        TypeError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+        BadQuestion,
+    ) as error:
         if isinstance(error, BadQuestion) and "controls" in error.what:
             raise
         raise BadFile(str(path), "lacks a part of a witness.", "It was altered; make it anew.") from None

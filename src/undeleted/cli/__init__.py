@@ -5,12 +5,14 @@ Exit codes: 0 fine; 1 a finding; 2 misuse or bad input; 3 a target failed; 70 a 
 
 import os
 import sys
+import warnings
+from typing import Any
 
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from undeleted import registry
-from undeleted.errors import TargetFailed, UndeletedError
+from undeleted.errors import PrivacyLeakWarning, TargetFailed, UndeletedError
 
 _SOFTWARE = 70  # EX_SOFTWARE
 
@@ -26,6 +28,7 @@ def run(arguments: list[str]) -> int:
 
     if arguments in ([], ["attack"], ["store"], ["key"], ["receipt"]):
         arguments = [*arguments, "--help"]
+    warnings.showwarning = _warn
     try:
         result = typer.main.get_command(build(arguments))(
             args=arguments, prog_name="undeleted", standalone_mode=False
@@ -73,6 +76,12 @@ def run(arguments: list[str]) -> int:
         print(type(error).__name__, file=sys.stderr)
         _complain("this is a bug of ours, not of your input.", "Please report it with the lines above.")
         return _SOFTWARE
+
+
+def _warn(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """A warning of ours on stderr, in a line; others are for developers."""
+    if issubclass(category, PrivacyLeakWarning):
+        print(f"undeleted: warning: {message}", file=sys.stderr)
 
 
 def _complain(what: str, remedy: str) -> int:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from undeleted.cli.output import AsJson, print_facts, print_json, working
+from undeleted.cli.output import AsJson, plain, print_facts, print_json, working
 from undeleted.errors import BadFile, BadQuestion
 
 Store = Annotated[
@@ -23,7 +23,7 @@ Store = Annotated[
 
 
 RULES = {  # how values became codes
-    1: "a column's values were judged together, as older versions did; see `Values and their codes` in the docs",
+    1: "a column's values were judged together, as older versions did; see docs/reference/values.md",
     2: "each value was judged alone",
 }
 
@@ -73,6 +73,9 @@ def publish(
         Path | None,
         typer.Option(help="Write a signed receipt for every person here, with which they can leave."),
     ] = None,
+    i_know: Annotated[
+        bool, typer.Option("--i-know", help="Publish with a δ of 1/100 or more: you know what that means.")
+    ] = False,
     store: Store = None,
     json: AsJson = False,
 ) -> None:
@@ -83,7 +86,7 @@ def publish(
     from undeleted.curator import Curator
 
     at = store_at(store)
-    with _receipts_into(receipts) as write, Curator.from_spec(spec, at) as curator:
+    with _receipts_into(receipts) as write, Curator.from_spec(spec, at, i_know=i_know) as curator:
         status = curator.status()
         written = write(curator.receipts(spec)) if receipts is not None else None
     facts = {
@@ -101,7 +104,7 @@ def publish(
         return
     listed = ", ".join(status.publications) + (" (already: nothing was spent)" if curator.already else "")
     told = {"published": listed, "version": status.version, "budget": _budget(status)}
-    print_facts(told | ({"receipts": f"{written:,} in {receipts}"} if written is not None else {}))
+    print_facts(told | ({"receipts": str(receipts)} if written is not None else {}))
 
 
 @contextmanager
@@ -268,9 +271,8 @@ def delete(
     facts: dict[str, Any] = {"deleted": f"{done.deleted:,} {'person' if done.deleted == 1 else 'people'}"}
     if done.unknown:
         where = f": {unknown}" if unknown is not None else ""
-        facts["unknown"] = (
-            f"{done.unknown:,} {'id is' if done.unknown == 1 else 'ids are'} not there, or not any more{where}"
-        )
+        ids_are = "id is" if done.unknown == 1 else "ids are"
+        facts["unknown"] = f"{done.unknown:,} {ids_are} not there, or not any more{where}"
     if done.held:
         facts["held back"] = (
             f"{done.held:,} with those before; the publications follow when they are folded in"
@@ -380,12 +382,12 @@ def export(
 
 
 def _label(answer: dict[str, Any]) -> str:
-    return str(answer["name"]) + (f", {answer['of']}" if "of" in answer else "")
+    return plain(str(answer["name"]) + (f", {answer['of']}" if "of" in answer else ""))
 
 
 def _interval(answer: dict[str, Any]) -> str:
     if answer["confidence"] is None:
-        return f"{answer['estimate']}   v{answer['version']}"
+        return f"{plain(str(answer['estimate']))}   v{answer['version']}"
     ends = {"estimate": "unknown", "low": "−∞", "high": "∞"}
     value, low, high = (ends[k] if answer[k] is None else f"{answer[k]:,.6g}" for k in ends)
     return f"{value}   [{low}, {high}] at {answer['confidence']:.0%}   v{answer['version']}"

@@ -1,6 +1,7 @@
 """How results are printed: the same facts as text or as JSON."""
 
 import json
+import re
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -28,10 +29,19 @@ def require_page(html: Path | None) -> None:
         raise BadFile(str(html), "cannot be written.", "Name a file in a folder that is there.")
 
 
+def plain(text: str) -> str:
+    """A text that somebody else wrote, as it may be printed: no character in it commands the terminal.
+
+    >>> plain("good\x1b[2J news")
+    'good\\\\x1b[2J news'
+    """
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 def print_json(result: Any) -> None:
-    """JSON on stdout."""
-    json.dump(result, sys.stdout, indent=2, ensure_ascii=False)
-    print()
+    """JSON on stdout; what commands a terminal is escaped in it."""
+    text = json.dumps(result, indent=2, ensure_ascii=False)
+    print(re.sub(r"[\x7f-\x9f\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def print_facts(facts: dict[str, Any]) -> None:

@@ -23,6 +23,7 @@ from undeleted.errors import (
     BadBudget,
     ForgottenTooMany,
     PrivacyLeakWarning,
+    RefitWarning,
     SeededNoiseWarning,
     TuningWarning,
 )
@@ -140,6 +141,13 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
     def _release(self, mechanism: Any, totals: Any) -> None:
         """Publish from whatever adds up, once what is asked of it is known to be in order."""
         _warn_of_tuning(type(self).__name__, self.budget)
+        if "_state" in self.__dict__:
+            warn(
+                f"{type(self).__name__}: this instance was fitted before. Fitting it again draws new noise "
+                f"and spends its budget ({self.budget!r}) once more: the average of many fits tells what "
+                "each of them hides.",
+                RefitWarning,
+            )
         if mechanism.events is None:
             told = f"{type(self).__name__}: this budget makes no promise of differential privacy."
             warn(f"{told} Give an ε.", PrivacyLeakWarning)

@@ -15,6 +15,7 @@ from undeleted.http.access import Sessions
 from undeleted.http.api import api, outside
 from undeleted.http.guard import Guard, Metrics
 from undeleted.http.pages import pages
+from undeleted.http.players import Players
 from undeleted.http.service import Service, Settings
 
 ABOUT = """Honour deletions without exposing the people who stay: people leave with a receipt, readers read
@@ -29,8 +30,11 @@ def build(settings: Settings) -> Guard:
     async def life(app: FastAPI) -> AsyncIterator[None]:
         await service.start()
         metrics.watch(service)
-        yield
-        await service.close()
+        try:
+            yield
+        finally:
+            app.state.players.close()
+            await service.close()
 
     app = FastAPI(
         title="undeleted",
@@ -43,7 +47,7 @@ def build(settings: Settings) -> Guard:
         strict_content_type=True,
     )
     app.state.service, app.state.metrics = service, metrics
-    app.state.sessions = Sessions(service)
+    app.state.sessions, app.state.players = Sessions(service), Players()
     problems.install(app)
     app.include_router(api)
     app.include_router(outside)

@@ -52,7 +52,7 @@ def intervals(answers: Sequence[Mapping[str, Any]]) -> Spec | None:
 
 
 def widths(past: Iterable[tuple[int, float]]) -> Spec | None:
-    """How wide the interval was, version by version: deletions do not widen it."""
+    """How wide the interval was, version by version."""
     rows = [{"version": version, "error": width} for version, width in past]
     if len(rows) < 2:
         return None

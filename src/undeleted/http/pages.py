@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qs, urlencode
@@ -14,19 +13,18 @@ from starlette.exceptions import HTTPException
 from starlette.templating import Jinja2Templates
 
 import undeleted
-from undeleted.errors import BadReceipt, Busy, UndeletedError
+from undeleted.errors import BadReceipt, UndeletedError
 from undeleted.http import audits, charts, lab
 from undeleted.http.access import COOKIE, Sessions, key_of
 from undeleted.http.guard import IMPORTS
+from undeleted.http.players import Players
 from undeleted.http.problems import status_of
 from undeleted.http.service import Service
 from undeleted.receipts import Receipt
+from undeleted.report.questions import steadiness
 
 pages = APIRouter()
 templates = Jinja2Templates(directory=Path(__file__).parent / "templates")
-_players = ThreadPoolExecutor(1, "lab")
-_playing = 0
-AT_ONCE = 8  # runs of the lab that may wait
 
 
 def _service(request: Request) -> Service:
@@ -103,6 +101,7 @@ async def _standing(service: Service) -> dict[str, Any]:
         publication["chart"] = charts.intervals(publication["answers"])
         past = service.widths.get(publication["name"], ())
         publication["widths"], publication["spread"] = charts.widths(past), past[-1][1] if past else None
+        publication["steady"] = steadiness(publication["kind"])
         publication["posts"] = [
             a["estimate"] for a in publication["answers"] if isinstance(a["estimate"], str)
         ]
@@ -208,7 +207,7 @@ async def laboratory(
     error = None
     panels: tuple[Any, ...] = ()
     try:
-        panels = await _played(game, left, right, min(deleted, chosen.own), seed)
+        panels = await _played(request, game, left, right, min(deleted, chosen.own), seed)
     except UndeletedError as wrong:
         error = wrong
     part = "_run.html" if request.headers.get("hx-target") == "run" else "lab.html"
@@ -228,15 +227,13 @@ async def laboratory(
     )
 
 
-async def _played(*arguments: Any) -> Any:
-    global _playing
-    if _playing >= AT_ONCE:
-        raise Busy("others are playing")
-    _playing += 1
-    try:
-        return await asyncio.get_running_loop().run_in_executor(_players, lab.play, *arguments)
-    finally:
-        _playing -= 1
+async def _played(request: Request, *arguments: Any) -> Any:
+    """A run in its own process; it goes on waiting, in its place, even if whoever asked has gone."""
+    players: Players = request.app.state.players
+    players.enter()
+    running = asyncio.get_running_loop().run_in_executor(players.threads, players.play, *arguments)
+    running.add_done_callback(lambda _: players.leave())
+    return await asyncio.shield(running)
 
 
 # -- audits

@@ -51,12 +51,12 @@ class Uploads:
 
     def publish(self, text: str, table: str) -> None:
         """Publish a table."""
-        with self._sent(text, table) as spec, _named_as_sent(spec):
+        with self._sent(text, table) as spec, _named_as_sent(spec, text):
             Curator.from_spec(spec, self._store).close()
 
     async def receipts(self, text: str, table: str) -> AsyncIterator[str]:
         """A receipt for everybody of a table who is in the store, a few at a time."""
-        with self.taken(), self._sent(text, table) as spec, _named_as_sent(spec):
+        with self.taken(), self._sent(text, table) as spec, _named_as_sent(spec, text):
             curator = await asyncio.to_thread(Curator.open, self._store)
             try:
                 lines = curator.receipts(spec)
@@ -75,7 +75,7 @@ class Uploads:
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir(0o700)
         try:
-            file = self._folder / spec.source
+            file = self._folder / "table.csv"  # whatever its sender calls it
             file.write_text(table, encoding="utf-8")
             yield replace(spec, source=str(file))
         finally:
@@ -83,9 +83,9 @@ class Uploads:
 
 
 @contextlib.contextmanager
-def _named_as_sent(spec: Spec) -> Iterator[None]:
+def _named_as_sent(spec: Spec, text: str) -> Iterator[None]:
     """Errors with the name that the sender knows."""
-    path, name = spec.source, Path(spec.source).name
+    path, name = spec.source, Spec.parse(text).source
     try:
         yield
     except UndeletedError as error:

@@ -34,6 +34,7 @@ _KINDS = {
     "GrownBoxes": "k-means",
     "NoisyForest": "forest",
 }
+_STEADY = ("count", "sum", "histogram")  # whose intervals are the noise alone
 MOST_CELLS = 200  # of a histogram that is shown whole
 
 
@@ -41,6 +42,13 @@ def kind_of(mechanism: Any) -> str:
     """What a spec calls it."""
     name = type(mechanism).__name__
     return _KINDS.get(name, name)
+
+
+def steadiness(kind: str) -> str:
+    """What becomes of the intervals of a kind of publication as people leave."""
+    if kind in _STEADY:
+        return "deletions do not widen it"
+    return "it grows as fewer people remain, who share the same noise"
 
 
 def told(

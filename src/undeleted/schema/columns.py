@@ -325,7 +325,7 @@ def _require_all_digits(column: str, what: str, values: Any) -> None:
         raise BadColumns(
             [column],
             f"has {what} beyond 2⁵³; a column of floats, or of pandas' own types, may have lost digits.",
-            'Give it as integers of Arrow, as nullable integers (dtype "Int64" or "int64[pyarrow]"), or as text.',
+            'Give integers of Arrow, nullable integers (dtype "Int64" or "int64[pyarrow]"), or text.',
         )
 
 

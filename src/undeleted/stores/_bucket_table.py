@@ -21,7 +21,7 @@ class BucketTable:
     def filled(
         cls, db: sqlite3.Connection, name: str, slots: Any, key: bytes, *, together: int = 1
     ) -> tuple["BucketTable", Any]:
-        """A new table with these slots, of which up to `together` share a tag; and the slots in their order."""
+        """A new table of slots, of which up to `together` share a tag; and the slots in their order."""
         planned = Buckets.planned(len(slots), slots.shape[1], together)
         buckets, data, slots = planned.laid_out(slots)
         db.execute(f"CREATE TABLE {name} {COLUMNS}")

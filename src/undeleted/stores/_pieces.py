@@ -1,4 +1,4 @@
-"""Posts in pieces of one size, each under a tag of its own: a post that came down leaves no hole of its length.
+"""Posts in pieces of one size, each under a tag of its own: one that came down leaves no hole of its length.
 
     piece   the post's number, its board, its own number, how many there are, and 64 bytes
 

@@ -16,8 +16,8 @@ from undeleted.stores._store import CHUNK
 
 COPY_HEAD = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 COPY_END = b"\xff\xff"
-# What readers may be granted instead of the table, whose rows carry the transaction that wrote them, and so tell
-# what left together.  A view would keep `vacuum` from writing the table anew.
+# What readers may be granted instead of the table, whose rows carry the transaction that wrote them, and so
+# tell what left together.  A view would keep `vacuum` from writing the table anew.
 PUBLISHED = """CREATE FUNCTION {}.published() RETURNS TABLE (cell bigint, value bigint)
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog
     AS 'SELECT cell, value FROM {}.cells ORDER BY cell';
@@ -66,7 +66,9 @@ def _fill_records(db: psycopg.Connection[Any], place: Place, contents: Contents,
     with db.cursor().copy("COPY incoming FROM STDIN (FORMAT BINARY)") as copy:
         copy.write(COPY_HEAD)
         for slots in contents.slots():
-            copy.write(_marked(slots, key) if contents.together == 1 else _tuples(slots[:, :TAG], slots[:, TAG:]))
+            copy.write(
+                _marked(slots, key) if contents.together == 1 else _tuples(slots[:, :TAG], slots[:, TAG:])
+            )
         copy.write(COPY_END)
     if contents.most is not None:  # held once more: rows may have come since an engine counted them
         over = "SELECT count(*) FROM (SELECT FROM incoming GROUP BY tag HAVING count(*) > %s) AS people"
@@ -91,7 +93,7 @@ def _marked(slots: Any, key: bytes) -> bytes:
 
 
 def _put_together(db: psycopg.Connection[Any], place: Place, key: bytes) -> None:
-    """People with several rows: these are joined in the database, and marked here, some thousands at a time."""
+    """People with several rows: they are joined in the database, and marked here, thousands at a time."""
     together = "SELECT tag, string_agg(data, ''::bytea ORDER BY data) AS data FROM incoming GROUP BY tag"
     db.execute(f"CREATE TEMPORARY TABLE together ON COMMIT DROP AS {together}")
     db.execute("CREATE TEMPORARY TABLE marks (tag bytea, mark bytea) ON COMMIT DROP")

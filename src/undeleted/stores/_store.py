@@ -101,7 +101,9 @@ class Store(ABC):
         }
         self.facts: dict[str, Any] = json.loads(meta["facts"])
         self._digest = meta["digest"]
-        self.rule = int(meta.get("rule", 1))  # how values became codes: 1 with their whole column, 2 each alone
+        self.rule = int(
+            meta.get("rule", 1)
+        )  # how values became codes: 1 with their whole column, 2 each alone
         self._keepers = [Keeper(m, s) for m, s in zip(self.mechanisms.values(), shapes, strict=True)]
         self._sizes: list[int] = json.loads(meta["sizes"])
         self._chunks: list[int] = np.cumsum([0, *(-(-size // CHUNK) for size in self._sizes)]).tolist()
@@ -163,7 +165,7 @@ class Store(ABC):
     def _strike(self, posts: Sequence[int]) -> None:
         """Take posts down."""
 
-    def _strike_nothing(self, posts: int) -> None:
+    def _strike_nothing(self, posts: int) -> None:  # noqa: B027  where nothing is to be done, nothing is
         """As much work as it takes to strike so many short posts, where it can be told from outside."""
 
     @abstractmethod

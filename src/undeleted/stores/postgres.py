@@ -13,7 +13,7 @@ PostgreSQL keeps old versions of rows.  `vacuum` writes the tables anew without 
 import hmac
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import astuple
 from typing import Any, TypeVar
@@ -341,7 +341,8 @@ class PostgresStore(Store):
     def _write_state(self, state: State) -> None:
         written = astuple(state)
         self._run(
-            "UPDATE {}.state SET version = %s, held = %s, due = %s, enough = %s, mark = %s, changes = changes + 1",
+            """UPDATE {}.state SET version = %s, held = %s, due = %s, enough = %s, mark = %s,
+                changes = changes + 1""",
             (*written, state_mark(self._key, *written)),
         )
 
@@ -356,7 +357,9 @@ class PostgresStore(Store):
         width, rows = self._records.row, list[bytes]()
         for tag, data in found:
             if not self._is_whole(tag, data):
-                raise StoreError(f"{self.path} is damaged: a record was altered; nothing was changed.", DAMAGED)
+                raise StoreError(
+                    f"{self.path} is damaged: a record was altered; nothing was changed.", DAMAGED
+                )
             rows += [data[at : at + width] for at in range(0, len(data) - MARK, width)]
         blanks = [self._records.blank] * (len(wanted) - len(found) if alike else 0)
         return rows, {tag for tag, _ in found}, blanks
@@ -402,7 +405,9 @@ class PostgresStore(Store):
         """All chunks are there from the first time on: one that is there tells nothing."""
         if held and not self._one("SELECT EXISTS (SELECT FROM {}.held)"):
             empty, last_chunk = bytes(NONCE + 8 * CHUNK), self._chunks[-1] - 1
-            self._run("INSERT INTO {}.held SELECT n, %s FROM generate_series(0, %s) AS n", (empty, last_chunk))
+            self._run(
+                "INSERT INTO {}.held SELECT n, %s FROM generate_series(0, %s) AS n", (empty, last_chunk)
+            )
         with self._db.cursor() as cursor:
             cursor.executemany(
                 f'INSERT INTO "{self._place.schema}".held VALUES (%s, %s) '
@@ -452,7 +457,7 @@ class PostgresStore(Store):
                 "the server runs with fsync = off: a crash of the machine may undo acknowledged deletions"
             )
         found = (row[6:] for row in self._copied("SELECT tag || data FROM {}.records ORDER BY tag"))
-        if not all(self._is_whole(person[:TAG], person[TAG:]) for person in found):
+        if sum(not self._is_whole(person[:TAG], person[TAG:]) for person in found):  # to the end of the copy
             problems.append("a record was altered, or lies where a deletion would not look for it")
         return [*problems, *readers_of_tables(self._place, self._db)]
 
@@ -466,7 +471,9 @@ class PostgresStore(Store):
         if found < 2:
             posts = [(d + mark(self._key, n, board, d), n) for n, board, d in self._read_posts()]
             with self._db.cursor() as cursor:
-                cursor.executemany(f'UPDATE "{self._place.schema}".posts SET data = %s WHERE post = %s', posts)
+                cursor.executemany(
+                    f'UPDATE "{self._place.schema}".posts SET data = %s WHERE post = %s', posts
+                )
         old = [row[6:] for row in self._copied("SELECT tag || data FROM {}.records ORDER BY tag")]
         marked = [(p[:TAG], p[TAG:] + record_mark(self._key, p[:TAG], p[TAG:])) for p in old]
         with self._db.cursor() as cursor:

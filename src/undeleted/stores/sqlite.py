@@ -334,7 +334,9 @@ class SqliteStore(Store):
         old = [data for (data,) in self._db.execute("SELECT data FROM buckets")]
         slots = np.frombuffer(b"".join(old), dtype=np.uint8).reshape(-1, self._records.slot)
         slots = slots[slots[:, :TAG].any(axis=1)]
-        posts = [post for post in self._db.execute("SELECT post, publication, data FROM posts") if any(post[2])]
+        posts = [
+            post for post in self._db.execute("SELECT post, publication, data FROM posts") if any(post[2])
+        ]
         if found < 2:
             posts = [(post, board, data + mark(self._key, post, board, data)) for post, board, data in posts]
         self._db.execute("ALTER TABLE state ADD COLUMN mark BLOB NOT NULL DEFAULT x''")

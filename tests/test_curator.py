@@ -12,9 +12,10 @@ from undeleted.errors import (
     BadQuestion,
     BudgetSpent,
     CoinsRefused,
-    NoRecords,
     NotStarted,
     UnknownName,
+    WeakDelta,
+    WeakPrivacyWarning,
 )
 from undeleted.mechanisms import ExactSum, FrozenMedian, NoisyCount, NoisyHistogram, NoisyMean
 from undeleted.privacy import Budget, Zcdp
@@ -89,12 +90,16 @@ def test_what_makes_no_promise_is_not_published():
         Curator(PEOPLE, Budget(1.0)).publish(ROWS, {"sum": ExactSum(AGE, rows_per_person=2)})
 
 
-def test_an_empty_table_and_a_schema_without_ids_are_refused():
-    with pytest.raises(NoRecords):
-        Curator(PEOPLE, Budget(1.0)).publish({"id": [], "age": []}, publications())
+def test_an_empty_table_is_published_and_a_curator_without_a_table_says_so():
+    with Curator(PEOPLE, Budget(1.0)) as curator:
+        assert curator.status().publications == ()
+        assert curator.status().left == 1.0
+        curator.publish({"id": [], "age": []}, publications())
+        assert curator.check() == []
+        assert curator.delete("a").unknown == 1
     with pytest.raises(BadColumns, match="whose record is whose"):
         Curator(Schema([AGE]), Budget(1.0))
-    with pytest.raises(NotStarted, match="Publish a table first"):
+    with pytest.raises(NotStarted, match="this curator has published nothing yet"):
         Curator(PEOPLE, Budget(1.0)).delete("a")
 
 
@@ -144,8 +149,21 @@ def test_wrong_budgets_are_told_what_is_wanted():
         Curator(PEOPLE, Budget(1.0)).publish(ROWS, {"m": FrozenMedian(AGE)})
 
 
+@pytest.mark.filterwarnings("ignore::undeleted.errors.WeakPrivacyWarning")
 def test_a_boolean_has_a_mean():
     sick = Boolean("sick")
     curator = Curator(Schema([sick], id="id"), Budget(1e6))
     curator.publish({"id": range(4), "sick": [True, True, True, False]}, {"m": NoisyMean(sick, Budget(1e5))})
     assert curator.show("m").estimate().value == pytest.approx(0.75, abs=0.01)
+
+
+def test_a_budget_that_promises_nothing_is_refused_or_warned_of():
+    counted = {"people": NoisyCount(Budget(0.5), rows_per_person=2)}
+    data = {"id": ["a"], "age": [41]}
+    with pytest.raises(WeakDelta, match="no protection"):
+        Curator(PEOPLE, Budget(1.0, 0.01)).publish(data, counted)
+    Curator(PEOPLE, Budget(1.0, 0.009)).publish(data, counted)
+    Curator(PEOPLE, Budget(1.0, 0.5), i_know=True).publish(data, counted)
+    Curator(PEOPLE, Budget(10.0)).publish(data, counted)
+    with pytest.warns(WeakPrivacyWarning, match="ε = 10.5 promises next to nothing"):
+        Curator(PEOPLE, Budget(10.5)).publish(data, counted)

@@ -231,3 +231,11 @@ def test_receipt_check_and_key(tmp_path, capsys):
     key.write_text(json.dumps({"key": json.loads(key.read_text()), "data_set": "as /v1/data-set has it"}))
     assert run(["receipt", "check", published.receipt(2), "--key", str(key)]) == 0, "the text itself"
     assert run(["receipt", "check", str(tmp_path / "none"), "--key", str(key)]) == 2
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a.b.c", "a.\ud800.c", "", "." * 9, "\x00", "é.é.é"])
+def test_what_is_no_certificate_is_refused(text):
+    issuer = Issuer(bytes(32))
+    receipt, _ = issuer.receipt("p17")
+    with pytest.raises(BadQuestion, match="not of this receipt"):
+        DataSet.of(issuer.jwk).check_certificate(text, receipt)

@@ -103,7 +103,7 @@ def test_the_whole_life_of_a_store(here, capsys):
     status = as_json(capsys, "status")
     assert status["version"] == 2
     assert str(N) not in json.dumps(status), "no exact row count"
-    assert as_json(capsys, "check") == {"whole": True, "problems": []}
+    assert as_json(capsys, "check") == {"whole": True, "problems": [], "rule": 2}
     again = as_json(capsys, "publish", "spec.toml")
     assert again == published | {"version": 2, "already": True}, (
         "publishing again shows what there is and spends nothing"
@@ -258,7 +258,6 @@ def spoiled(here, old, new):
         (lambda here: write_csv(here / "people.csv", table(), "p999,old,Haifa,x\n"), "must be numbers"),
         (lambda here: write_csv(here / "people.csv", table(), "p999,30,Paris,x\n"), "declared categories"),
         (lambda here: write_csv(here / "people.csv", table(), "p999,30\n"), "cannot be read"),
-        (lambda here: (here / "people.csv").write_text("person,age,city,note\n"), "at least one record"),
     ],
 )
 def test_bad_input_is_two_lines_exit_2_and_no_store(here, capsys, spoil, message):
@@ -311,3 +310,64 @@ def test_the_store_is_found_in_the_environment(here, capsys, monkeypatch):
     assert (here / "elsewhere.db").exists()
     assert run(["delete", "p1"]) == 0
     assert (here / "elsewhere.db.key").exists()
+
+
+def test_an_empty_table_is_published_like_any_other(here, capsys):
+    """That it is refused would tell that nobody is in it."""
+    (here / "people.csv").write_text("person,age,city,note\n")
+    assert as_json(capsys, "publish", "spec.toml")["version"] == 1
+    told = as_json(capsys, "show", "people")
+    assert told["low"] < 100
+    assert as_json(capsys, "delete", "p1")["unknown"] == 1
+    assert as_json(capsys, "check")["whole"]
+
+
+def test_budgets_that_promise_nothing_are_warned_of_or_refused(here, capsys):
+    spoiled(here, "epsilon = 8.0", "epsilon = 100.0")
+    assert run(["publish", "spec.toml", "--store", "a.db"]) == 0
+    assert "undeleted: warning: ε = 100 promises next to nothing" in capsys.readouterr().err
+    spoiled(here, "epsilon = 8.0", "epsilon = 8.0\ndelta = 0.5")
+    assert run(["publish", "spec.toml", "--store", "b.db"]) == 2
+    error = capsys.readouterr().err
+    assert "δ = 0.5 is no protection" in error
+    assert "far below 1/n" in error
+    assert not (here / "b.db").exists()
+    assert run(["publish", "spec.toml", "--store", "b.db", "--i-know"]) == 0
+
+
+def test_no_warning_without_a_reason(here, capsys):
+    assert run(["publish", "spec.toml"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_receipts_are_written_without_a_word_of_how_many(here, capsys):
+    for form in ([], ["--json"]):
+        (here / "out.jsonl").unlink(missing_ok=True)
+        assert run(["publish", "spec.toml", "--receipts", "out.jsonl", *form]) == 0
+        told = capsys.readouterr()
+        assert str(N) not in told.out + told.err
+        assert "out.jsonl" in told.out
+    assert len((here / "out.jsonl").read_text().splitlines()) == N
+
+
+def test_a_post_commands_no_terminal(here, capsys):
+    """Escape sequences, of one byte and of two, bells, line breaks, and marks that turn the text around."""
+    columns = table()
+    columns["note"][0] = '"clear \x1b[2J, \x9b1m, \x07, \u202e."'
+    write_csv(here / "people.csv", columns)
+    assert run(["publish", "spec.toml"]) == 0
+    for form in ([], ["--json"]):
+        capsys.readouterr()
+        assert run(["show", "notes", *form]) == 0
+        printed = capsys.readouterr().out
+        assert "clear" in printed
+        assert not set("\x1b\x9b\x07") & set(printed)
+    assert run(["show", "notes"]) == 0
+    assert r"clear \x1b[2J, \x9b1m, \x07, \u202e." in capsys.readouterr().out
+
+
+def test_check_says_by_which_rule_codes_were_made(here, capsys):
+    assert run(["publish", "spec.toml"]) == 0
+    capsys.readouterr()
+    assert run(["check"]) == 0
+    assert "2: each value was judged alone" in capsys.readouterr().out

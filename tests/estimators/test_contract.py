@@ -18,6 +18,7 @@ from undeleted.errors import (
     ForgottenTooMany,
     MissingBounds,
     PrivacyLeakWarning,
+    RefitWarning,
     SeededNoiseWarning,
     TuningWarning,
     UndeclaredValue,
@@ -346,3 +347,16 @@ def test_pipelines_hold_them():
     model.forget(pipeline[:-1].transform(X[:5]), y[:5])
     scaler.forget(X[:5])
     assert pipeline.predict(X[:3]).shape == (3,)
+
+
+def test_a_second_fit_of_an_instance_warns_and_a_clone_does_not():
+    """The average of many fits tells what each of them hides."""
+    from sklearn.base import clone
+
+    from undeleted.estimators import LinearRegression
+
+    X = np.linspace(0, 10, 50)[:, None]
+    model = LinearRegression(bounds=(0, 10), bounds_y=(0, 30), budget=1.0).fit(X, X[:, 0])
+    with pytest.warns(RefitWarning, match="draws new noise"):
+        model.fit(X, X[:, 0])
+    clone(model).fit(X, X[:, 0])

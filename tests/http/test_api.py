@@ -426,6 +426,9 @@ def test_an_operator_publishes_and_people_leave_with_what_it_got(tmp_path):
         (SPEC, "person,age,city\np1,500,Haifa\n", "values must lie in"),
         (SPEC, "a,b\n1,2\n", "not in people.csv"),
         (SPEC, "", ""),
+        (SPEC.replace("people.csv", "a" * 300 + ".csv"), "a,b\n1,2\n", "not in aaa"),
+        (SPEC.replace("people.csv", "a\\u0000b.csv"), "a,b\n1,2\n", "not in a"),
+        (SPEC.replace("epsilon = 4.0", "epsilon = 4.0\ndelta = 0.5"), "person,age,city\n", "no protection"),
     ],
 )
 def test_what_cannot_be_published_is_told_in_the_words_of_the_command_line(tmp_path, spec, csv, words):

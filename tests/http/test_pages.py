@@ -10,6 +10,8 @@ from undeleted.attacks import kmeans_line, median_walk
 from undeleted.errors import UndeletedError
 from undeleted.http import lab
 from undeleted.http.keys import Keys, keys_at
+from undeleted.report.questions import steadiness
+from undeleted.stores import Fold
 
 PAGES = ("/", "/lab", "/audits")
 
@@ -244,3 +246,33 @@ def test_audits_are_listed_and_real_values_stay_where_they_are(published, tmp_pa
         assert client.get("/audits/nonsense").status_code == 404
     with client_of(published.store, public=True) as client:
         assert "No folder of audits" in client.get("/audits").text
+
+
+def test_readers_do_not_see_whether_deletions_are_held_back(tmp_path):
+    """With --fold that would tell whoever presents a receipt whether it was fresh."""
+    from support.services import Published
+
+    published = Published(tmp_path)
+    with client_of(published.store, public=True, fold=Fold(people=5, after=3600)) as client:
+        before = client.get("/").text
+        assert client.post("/v1/deletions", json={"receipt": published.receipt(3)}).status_code == 200
+        held = client.get("/v1/status", headers=published.header("operator")).json()["held_back"]
+        assert held is True, "operators see it"
+        after = client.get("/").text
+        assert _words(after) == _words(before)
+        for page in (before, after):
+            assert "held back" not in page
+            assert "Publications follow when enough people have left together" in page
+
+
+def _words(page):
+    """What a reader reads of the dashboard; whether something is being erased, strangers cause as well."""
+    page = re.sub(r"<h2>Deletions</h2>.*?</div>", "", page, flags=re.S)
+    return re.sub(r"<script.*?</script>|<[^>]+>", " ", page, flags=re.S).split()
+
+
+@pytest.mark.parametrize(("kind", "widens"), [("count", False), ("histogram", False), ("mean", True)])
+def test_what_becomes_of_intervals_is_said_for_each_kind(kind, widens):
+    said = steadiness(kind)
+    assert ("do not widen" in said) != widens
+    assert ("grows as fewer" in said) == widens

@@ -5,12 +5,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from support.fits import ALARM, fit
 from support.worlds import SmallWorld
 from undeleted.coins import ClampedGeometric, seeded
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadColumns, BadQuestion
 from undeleted.mechanisms import NoisyProducts
-from undeleted.privacy import Budget
+from undeleted.mechanisms._redrawn import _noise
+from undeleted.mechanisms._units import spread_of
+from undeleted.privacy import Budget, Zcdp
 from undeleted.schema import Boolean, Category, Number, Schema
 
 A, B = Boolean("a"), Boolean("b")
@@ -76,3 +79,15 @@ def test_questions_that_make_no_sense():
         mechanism.regression(release, "age", ["age"])
     with pytest.raises(BadColumns, match="categories cannot"):
         NoisyProducts((Category("c", values=("x",)),), Budget(1.0))
+
+
+@pytest.mark.parametrize("budget", [Budget(1.0), Zcdp(0.5)], ids=["laplace", "gaussian"])
+def test_noise_that_is_drawn_again_has_its_own_law(budget):
+    """As normals of the same spread, Laplace noise would have tails that are too thin."""
+    mechanism = NoisyProducts((AGE, PAY), budget)
+    drawn = _noise(mechanism, seeded("redrawn"), 20_000)
+    for block, law in enumerate(mechanism.laws):
+        assert fit(drawn[:, block].astype(int), law) > ALARM
+    last = mechanism.laws[-1]
+    normal = np.rint(np.random.default_rng(1).normal(0, spread_of(last), 20_000)).astype(int)
+    assert (fit(normal, last) < ALARM) == isinstance(budget, Budget), "this test cannot tell the two apart"

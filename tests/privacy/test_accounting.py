@@ -5,11 +5,12 @@ import math
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
+from scipy import stats
 
 from undeleted.coins import DiscreteGaussian, DiscreteLaplace
 from undeleted.errors import BadBudget
 from undeleted.privacy import Budget, Event, Zcdp, account, parallel, sequential
-from undeleted.privacy.accounting import SMOOTH_SIGMA
+from undeleted.privacy.accounting import SMOOTH_SIGMA, _pld
 
 
 def pmf(law, points):
@@ -210,3 +211,15 @@ def test_wide_cells_that_move_together_are_priced_by_their_l2():
     """A Gaussian wide enough to be compared with a continuous one: rotations change nothing but the slack."""
     one, five = (account([Event(DiscreteGaussian(5000.0), 4000, cells=c)], 1e-6).epsilon for c in (1, 5))
     assert one <= five <= one * 1.001
+
+
+@pytest.mark.parametrize("times", [100, 10_000, 100_000])
+def test_rounding_of_many_convolutions_overspends_no_delta(times):
+    """Randomised response, whose composition is a binomial, exactly: δ(ε) at the ε that was told."""
+    epsilon, delta = 1 / math.sqrt(times), 1e-6
+    told = _pld([Event(DiscreteLaplace(1 / epsilon), 1, times=times, cells=2)], delta)
+    ones, p = np.arange(times + 1), 1 / (1 + math.exp(-epsilon))
+    loss = epsilon * (2 * ones - times)
+    spent = np.exp(stats.binom.logpmf(ones, times, p)) * -np.expm1(np.minimum(told - loss, 0))
+    assert spent.sum() <= delta
+    assert spent.sum() > 0.5 * delta or times > 10_000, "then the bound is far above what is spent"

@@ -23,12 +23,18 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command; every error is two lines on stderr."""
+    """Run a command; every error is two lines on stderr, every warning of ours one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", PrivacyLeakWarning)
+        warnings.showwarning = _warn
+        return _run(arguments)
+
+
+def _run(arguments: list[str]) -> int:
     from undeleted.cli.app import build
 
     if arguments in ([], ["attack"], ["store"], ["key"], ["receipt"]):
         arguments = [*arguments, "--help"]
-    warnings.showwarning = _warn
     try:
         result = typer.main.get_command(build(arguments))(
             args=arguments, prog_name="undeleted", standalone_mode=False

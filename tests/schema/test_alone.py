@@ -206,6 +206,7 @@ def test_the_columns_that_broke_it():
     letters = Category("x", values=("x", "y"), unknown="drop")
     hours = Category("x", values=("09:00", "10:00"), unknown="drop")
     gaps = Number("x", min=0, max=10**9, step=10**7, off_grid="drop", missing="drop")
+    nine = Category("x", values=("2020-01-01 09:00:00+00:00",), unknown="drop")
     for column, same, odd in (
         (coarse, [1] * n, 2e7),
         (coarse, ["1"] * n, "20000000.0"),
@@ -213,9 +214,11 @@ def test_the_columns_that_broke_it():
         (letters, ["x"] * n, 5),
         (hours, ["09:00"] * n, "n/a"),
         (gaps, pd.Series([1] * n), None),
+        (nine, [datetime(2020, 1, 1, 9, tzinfo=UTC)], datetime(2020, 1, 1, 10, tzinfo=ZONE)),
     ):
         more = pd.Series([*same, odd]) if isinstance(same, pd.Series) else [*same, odd]
-        assert codes(column, more)[:n] == codes(column, same)
+        assert codes(column, more)[: len(same)] == codes(column, same)
+        assert codes(column, more) == codes(column, [*more][::-1])[::-1], "in any order"
 
 
 @pytest.mark.parametrize(

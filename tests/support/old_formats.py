@@ -43,7 +43,7 @@ def _in_sqlite(store, meta, slots, posts) -> None:
 def _in_postgres(store, posts) -> None:
     store._run("UPDATE {}.records SET data = substr(data, 1, length(data) - %s)", (MARK,))
     store._run("ALTER TABLE {}.state DROP COLUMN mark")
-    store._run("DROP FUNCTION {}.published()")
+    store._run("DROP FUNCTION {}.published")
     for number, _, data in posts:
         store._run("UPDATE {}.posts SET data = %s WHERE post = %s", (data, number))
 

@@ -18,10 +18,11 @@ COPY_HEAD = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 COPY_END = b"\xff\xff"
 # What readers may be granted instead of the table, whose rows carry the transaction that wrote them, and so
 # tell what left together.  A view would keep `vacuum` from writing the table anew.
-PUBLISHED = """CREATE FUNCTION {}.published() RETURNS TABLE (cell bigint, value bigint)
+PUBLISHED = """CREATE FUNCTION {}.published(first bigint DEFAULT 0, before bigint DEFAULT 9223372036854775807)
+    RETURNS TABLE (cell bigint, value bigint)
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog
-    AS 'SELECT cell, value FROM {}.cells ORDER BY cell';
-    REVOKE ALL ON FUNCTION {}.published() FROM PUBLIC"""
+    AS 'SELECT cell, value FROM {}.cells WHERE cell >= $1 AND cell < $2 ORDER BY cell';
+    REVOKE ALL ON FUNCTION {}.published(bigint, bigint) FROM PUBLIC"""
 _KEYS = {"records": "tag", "posts": "post", "held": "chunk", "cells": "cell", "shapes": "publication"}
 
 

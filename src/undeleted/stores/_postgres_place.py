@@ -17,7 +17,7 @@ from undeleted.engines._connections import complaint, redacted
 from undeleted.errors import BadConnection, StoreError, UndeletedError
 from undeleted.stores._postgres_arrays import register
 
-TABLES = {  # in the order in which they are locked; nothing of their values is kept as a statistic
+TABLES = {  # nothing of their values is kept as a statistic
     "records": {"tag": "bytea", "data": "bytea"},
     "posts": {"post": "bigint", "publication": "integer", "data": "bytea"},
     "state": {
@@ -118,9 +118,9 @@ def require_empty(place: Place, db: psycopg.Connection[Any]) -> None:
 
 def require_types(place: Place, db: psycopg.Connection[Any], form: int) -> None:
     """Refuse tables that somebody gave another type."""
-    query = (
-        "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = %s"
-    )
+    query = """SELECT c.relname, a.attname, format_type(a.atttypid, NULL) FROM pg_attribute AS a
+        JOIN pg_class AS c ON c.oid = a.attrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+        WHERE n.nspname = %s AND a.attnum > 0 AND NOT a.attisdropped"""
     found = {(table, column): kind for table, column, kind in db.execute(query, (place.schema,))}
     for table, columns in TABLES.items():
         for column, kind in columns.items():

@@ -48,7 +48,7 @@ from undeleted.stores._sealed import MARK, mark, record_mark, state_mark
 from undeleted.stores._store import CHUNK, DAMAGED, UNREADABLE, Deleted, Fold, Moved, Store
 
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between tries when the connection drops
-LIVING = ("records", "posts", "state", "held", "cells")
+LIVING = ("state", "records", "posts", "held", "cells")  # in the order in which they are locked
 _AGAIN = ("40001", "40P01", "57P01", "57P02", "57P03")  # serialisation, deadlock, shutdown, crash, start-up
 Result = TypeVar("Result")
 
@@ -291,8 +291,11 @@ class PostgresStore(Store):
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Tables are locked before the view is taken, so that none is written anew between the two."""
-        with self._transaction("REPEATABLE READ READ ONLY", "ACCESS SHARE"):
+        """The state is locked before the view is taken, so that no table is written anew between the two.
+
+        Whoever may only show publications may lock no other.
+        """
+        with self._transaction("REPEATABLE READ READ ONLY", "ACCESS SHARE", LIVING[:1]):
             yield
 
     @contextmanager
@@ -301,9 +304,9 @@ class PostgresStore(Store):
             yield
 
     @contextmanager
-    def _transaction(self, kind: str, lock: str) -> Iterator[None]:
+    def _transaction(self, kind: str, lock: str, locked: Sequence[str] = LIVING) -> Iterator[None]:
         with self._lock:
-            tables = ", ".join(f'"{self._place.schema}".{table}' for table in LIVING)
+            tables = ", ".join(f'"{self._place.schema}".{table}' for table in locked)
             begin = f"BEGIN ISOLATION LEVEL {kind}; LOCK TABLE {tables} IN {lock} MODE"
             reading = "READ ONLY" in kind
             cursor = self._db.cursor()
@@ -384,7 +387,7 @@ class PostgresStore(Store):
 
     def _read_cells(self, number: int) -> IntArray:
         first, size = CHUNK * self._chunks[number], self._sizes[number]
-        query = f"SELECT value FROM {{}}.cells WHERE cell >= {first} AND cell < {first + size} ORDER BY cell"
+        query = f"SELECT value FROM {{}}.published({first}, {first + size})"
         data = b"".join(self._copied(query))
         rows = np.frombuffer(data, dtype=np.uint8).reshape(-1, 14)
         if len(rows) != size:

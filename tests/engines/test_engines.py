@@ -371,6 +371,7 @@ def test_a_table_that_changes_between_totals_and_records_is_not_published(tmp_pa
 
 
 @pytest.mark.width  # trees grow where more people are than noise explains
+@pytest.mark.filterwarnings("ignore::undeleted.errors.WeakPrivacyWarning")
 def test_a_table_of_every_engine_is_published_forgets_and_checks(table, tmp_path):
     """From the database through expressions, blocks and the store, and out again."""
     mechanisms = {

@@ -8,6 +8,7 @@ import numpy as np
 
 from undeleted.stores._buckets import Buckets
 
+_AT_ONCE = 500  # buckets of a query
 COLUMNS = "(bucket INTEGER PRIMARY KEY, data BLOB NOT NULL)"
 
 
@@ -23,9 +24,9 @@ class BucketTable:
     ) -> tuple["BucketTable", Any]:
         """A new table of slots, of which up to `together` share a tag; and the slots in their order."""
         planned = Buckets.planned(len(slots), slots.shape[1], together)
-        buckets, data, slots = planned.laid_out(slots)
+        buckets, parts, slots = planned.laid_out(slots)
         db.execute(f"CREATE TABLE {name} {COLUMNS}")
-        written = ((n, buckets.marked(key, n, row.tobytes())) for n, row in enumerate(data))
+        written = ((n, buckets.marked(key, n, part)) for n, part in enumerate(parts))
         db.executemany(f"INSERT INTO {name} VALUES (?, ?)", written)
         return cls(db, name, buckets, key), slots
 
@@ -47,28 +48,34 @@ class BucketTable:
         With `alike` the buckets in which other tags would be are written again.
         """
         found: dict[bytes, list[bytes]] = {}
-        written: dict[int, bytes] = {}
-        same = set[int]()
-        for number, tag in sorted((self.buckets.of(tag), tag) for tag in tags):  # in the order of the file
-            before = written[number] if number in written else self._read(number)
-            after, taken = self.buckets.without(before, tag)
+        wanted = sorted((self.buckets.of(tag), tag) for tag in tags)  # in the order of the file
+        slots = self._read(list(dict.fromkeys(number for number, _ in wanted)))
+        changed, same = set[int](), set[int]()
+        for number, tag in wanted:
+            slots[number], taken = self.buckets.without(slots[number], tag)
             if taken:
                 found[tag] = taken
-                same.discard(number)
-            elif alike and number not in written:
+                changed.add(number)
+            elif alike:
                 same.add(number)
-            if taken or alike:
-                written[number] = after
+        same -= changed
+        written = {number: slots[number] for number in sorted(changed | same)}
         soil(self._db, self._name, "bucket", same)
         self._db.executemany(
             f"UPDATE {self._name} SET data = ? WHERE bucket = ?",
-            ((self.buckets.marked(self._key, n, slots), n) for n, slots in written.items()),
+            ((self.buckets.marked(self._key, n, part), n) for n, part in written.items()),
         )
         return found
 
-    def _read(self, number: int) -> bytes:
-        found = self._db.execute(f"SELECT data FROM {self._name} WHERE bucket = ?", (number,)).fetchone()
-        return self.buckets.opened(self._key, number, found[0] if found else b"")
+    def _read(self, numbers: Sequence[int]) -> dict[int, bytes]:
+        """The slots of some buckets, many of them with one query."""
+        found: dict[int, Any] = {}
+        for start in range(0, len(numbers), _AT_ONCE):
+            part = numbers[start : start + _AT_ONCE]
+            places = ", ".join("?" * len(part))
+            query = f"SELECT bucket, data FROM {self._name} WHERE bucket IN ({places})"
+            found.update(self._db.execute(query, part))
+        return {n: self.buckets.opened(self._key, n, found.get(n)) for n in numbers}
 
     def slots(self) -> Iterator[Any]:
         """All slots that hold something, some thousands at a time."""

@@ -1,8 +1,9 @@
 """Records in buckets whose bytes tell who is there, and nothing of who was.
 
 A record lies in the bucket that its tag says.  Every bucket has the same room; it holds its records in the
-order of their tags, then zeros, then a keyed mark of its number and of all that.  So the bytes follow from
-those who are there: a bucket that somebody left is the bucket that they never came to.
+order of their tags, then zeros, then how long the records are and a keyed mark of that, of its number and of
+them.  So the bytes follow from those who are there: a bucket that somebody left is the bucket that they never
+came to.
 
     buckets · mean = a rounded number of records      room: more than any bucket needs, but for odds of 2⁻⁴⁰
 
@@ -20,6 +21,7 @@ from undeleted.errors import StoreError
 
 TAG = 16
 MARK = 16
+LENGTH = 4  # bytes that say how long the records of a bucket are
 PAGE = 4000  # bytes of a bucket, or a multiple of it: what a page of SQLite holds
 _ODDS = 40 * math.log(2)
 _FILLED = ((16, 0.4), (1 << 30, 0.25))  # up to so many pages: the share of the room that is filled on average
@@ -39,7 +41,7 @@ class Buckets:
         wanted = rounded_up(max(1, records))
         pages = 1
         while True:
-            room = (pages * PAGE - MARK) // slot
+            room = (pages * PAGE - LENGTH - MARK) // slot
             if room >= wanted:
                 return cls(1, room, slot)
             mean = _most_on_average(room, together, wanted)
@@ -50,53 +52,65 @@ class Buckets:
     def of(self, tag: bytes) -> int:
         return int.from_bytes(tag[:8], "little") % self.count
 
-    def laid_out(self, slots: Any) -> tuple["Buckets", Any, Any]:
-        """All buckets as rows of an array, without their marks; and the slots in their order.
+    def laid_out(self, slots: Any) -> tuple["Buckets", list[bytes], Any]:
+        """The records of every bucket, and all slots in their order.
 
         Should a bucket be too small, against all odds, all become larger.
         """
         where = np.ascontiguousarray(slots[:, :8]).view("<u8").ravel() % np.uint64(self.count)
         words = np.ascontiguousarray(slots[:, :TAG]).view(">u8").reshape(-1, 2)
         order = np.lexsort((words[:, 1], words[:, 0], where))
-        slots, where = slots[order], where[order].astype(np.int64)
-        starts = np.searchsorted(where, np.arange(self.count))
-        place = np.arange(len(where)) - starts[where]
-        if place.size and place.max() >= self.room:
-            return Buckets(self.count, 2 * self.room, self.slot).laid_out(slots)
-        data = np.zeros((self.count, self.room, self.slot), dtype=np.uint8)
-        data[where, place] = slots
-        return self, data.reshape(self.count, -1), slots
+        slots = slots[order]
+        ends = np.searchsorted(where[order], np.arange(self.count, dtype=np.uint64), side="right").tolist()
+        most = max(end - start for start, end in zip([0, *ends], ends, strict=False))
+        room = self.room * 2 ** max(0, math.ceil(math.log2(max(1, most) / self.room)))
+        parts = [slots[start:end].tobytes() for start, end in zip([0, *ends], ends, strict=False)]
+        return Buckets(self.count, room, self.slot), parts, slots
 
-    def marked(self, key: bytes, number: int, slots: bytes) -> bytes:
+    def marked(self, key: bytes, number: int, records: bytes) -> bytes:
         """A bucket as it is written."""
-        return slots + _mark(key, number, slots)
+        padding = bytes(self.room * self.slot - len(records))
+        return records + padding + len(records).to_bytes(LENGTH, "little") + _mark(key, number, records)
 
-    def opened(self, key: bytes, number: int, data: bytes) -> bytes:
-        """The slots of a bucket; refused if it is not as it was written."""
+    def opened(self, key: bytes, number: int, data: Any) -> bytes:
+        """The records of a bucket; refused if it is not as it was written."""
         if not self.is_whole(key, number, data):
             problem = "a bucket of records is damaged; nothing was changed."
             raise StoreError(problem, "Restore the store and its key from the same backup.")
-        return data[:-MARK]
+        return self._records(data)
 
     def is_whole(self, key: bytes, number: int, data: Any) -> bool:
-        whole = isinstance(data, bytes) and len(data) == self.room * self.slot + MARK
-        return whole and data[-MARK:] == _mark(key, number, data[:-MARK])
+        """Whether it is as it was written, to the last byte."""
+        room = self.room * self.slot
+        if not isinstance(data, bytes) or len(data) != room + LENGTH + MARK:
+            return False
+        end = self._end(data)
+        padded = end <= room and data[end:room] == bytes(room - end)
+        return padded and data[-MARK:] == _mark(key, number, data[:end])
 
-    def without(self, slots: bytes, tag: bytes) -> tuple[bytes, list[bytes]]:
-        """The slots without those of a tag, as if they had never been there; and what stood behind it."""
-        size, at, taken = self.slot, 0, list[bytes]()
-        while (at := slots.find(tag, at)) >= 0:
-            if at % size:
-                at += 1
-                continue
-            taken.append(slots[at + TAG : at + size])
-            slots = slots[:at] + slots[at + size :] + bytes(size)
-        return slots, taken
+    def _end(self, data: bytes) -> int:
+        return int.from_bytes(data[-MARK - LENGTH : -MARK], "little")
+
+    def _records(self, data: bytes) -> bytes:
+        return data[: self._end(data)]
+
+    def without(self, records: bytes, tag: bytes) -> tuple[bytes, list[bytes]]:
+        """The records without those of a tag, as if they had never been there; and what stood behind it."""
+        size = self.slot
+        at = records.find(tag)
+        while at >= 0 and at % size:
+            at = records.find(tag, at + 1)
+        if at < 0:
+            return records, []
+        end = at + size
+        while records.startswith(tag, end):  # a person's rows lie together
+            end += size
+        taken = [records[start + TAG : start + size] for start in range(at, end, size)]
+        return records[:at] + records[end:], taken
 
     def present(self, data: bytes) -> Any:
-        """The slots of a bucket that hold a record, a row each."""
-        slots = np.frombuffer(data, dtype=np.uint8)[: self.room * self.slot].reshape(-1, self.slot)
-        return slots[slots[:, :TAG].any(axis=1)]
+        """The slots of a bucket, a row each."""
+        return np.frombuffer(self._records(data), dtype=np.uint8).reshape(-1, self.slot)
 
 
 def rounded_up(number: int) -> int:
@@ -123,7 +137,6 @@ def _most_on_average(room: int, together: int, records: int) -> float:
     return low * together
 
 
-def _mark(key: bytes, number: int, slots: bytes) -> bytes:
-    told = blake2b(number.to_bytes(8, "little"), key=key, person=b"undeleted-bucket", digest_size=MARK)
-    told.update(slots)
-    return told.digest()
+def _mark(key: bytes, number: int, records: bytes) -> bytes:
+    told = number.to_bytes(8, "little") + records
+    return blake2b(told, key=key, person=b"undeleted-bucket", digest_size=MARK).digest()

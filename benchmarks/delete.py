@@ -2,9 +2,9 @@
 
 The loop keeps a row a person and a row a chunk of cells, takes the record by a keyed hash of its id (the id
 itself is not kept), deletes it with secure_delete, updates the same cells in place, commits with
-synchronous=FULL, and truncates the log as often.  It leaves holes that tell who left, and marks nothing, which
-ours may not.  Ours must reach 60 % of it, alone and in batches, and be flat in the number of records and in the
-size of the release.
+synchronous=FULL, and truncates the log as often.  It leaves holes that tell who left, and marks nothing,
+which ours may not.  Ours must reach 60 % of it, alone and in batches, and be flat in the number of records
+and in the size of the release.
 """
 
 import sqlite3

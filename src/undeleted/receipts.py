@@ -221,7 +221,12 @@ class Issuer(DataSet):
             seen.add(tag)
             receipt, opening = self.receipt(person)
             line = {"person": person, "receipt": receipt.token, "opening": opening}
-            yield json.dumps(line, ensure_ascii=False)
+            yield json.dumps(line, ensure_ascii=not _is_writable(person))
+
+
+def _is_writable(text: str) -> bool:
+    """Whether UTF-8 has it: JSON may hold half a character."""
+    return not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def issuer_of(store: Store) -> Issuer:

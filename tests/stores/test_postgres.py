@@ -12,9 +12,15 @@ from support import crowd, drops, kills
 from support.people import made, rows
 from support.servers import PASSWORD, QUOTED, Server
 from undeleted.cli import run
+from undeleted.coins import seeded
 from undeleted.curator import Curator
+from undeleted.engines.arrays import Arrays
 from undeleted.errors import StoreError, UndeletedError
-from undeleted.stores import Fold, open_store, postgres
+from undeleted.mechanisms import NoisyMean
+from undeleted.privacy import Budget
+from undeleted.schema import Number, Schema
+from undeleted.stores import Fold, Publishing, open_store, postgres
+from undeleted.stores._contents import Published
 from undeleted.stores._records import tag_of
 from undeleted.stores.postgres import Place, PostgresStore
 
@@ -577,3 +583,32 @@ def test_what_was_held_back_leaves_no_chunk_behind_that_tells(server, mark, plac
         store.delete(["p4"], Fold(people=2, after=3600))
         assert db.execute(chunks).fetchone() == (count, 0)
         assert store.check() == []
+
+
+def test_a_store_that_somebody_left_is_the_one_they_never_came_to_once_it_is_vacuumed(server, mark, tmp_path):
+    """Rows, places and transactions, for somebody who holds the tables and the key."""
+    x, key = Number("x", min=0, max=99), bytes(range(32))
+    found = []
+    for name, people in (
+        ("left", ["ann", *(f"p{i}" for i in range(300))]),
+        ("never", [f"p{i}" for i in range(300)]),
+    ):
+        schema = Schema([x], id="id")
+        table = schema.table({"id": people, "x": [len(p) for p in people]})
+        mechanisms = {"mean": NoisyMean(x, Budget(1.0))}
+        releases = {n: m.release(Arrays(table), seeded("same")) for n, m in mechanisms.items()}
+        publishing = Publishing(schema, mechanisms, releases, table, {})
+        place = server.url(f"{mark}_{name}", tmp_path / f"{name}.key")
+        with PostgresStore.filled(place, lambda k, p=publishing: Published(p, k), key) as store:
+            assert store.delete(["ann"]).deleted == (name == "left")
+            assert store.vacuum()
+            tables = ("records", "cells", "posts", "held", "meta", "shapes")
+            rows = {
+                t: store._run(f"SELECT ctid::text, * FROM {{}}.{t} ORDER BY ctid").fetchall() for t in tables
+            }
+            apart = [
+                store._one(f"SELECT count(DISTINCT xmin::text) FROM {{}}.{t}") for t in ("records", "cells")
+            ]
+            found.append((rows, apart))
+    assert found[0] == found[1]
+    assert found[0][1] == [1, 1]

@@ -228,12 +228,16 @@ async def laboratory(
 
 
 async def _played(request: Request, *arguments: Any) -> Any:
-    """A run in its own process; it goes on waiting, in its place, even if whoever asked has gone."""
+    """A run in its own process; one that has not begun when whoever asked has gone is not played."""
     players: Players = request.app.state.players
     players.enter()
     running = asyncio.get_running_loop().run_in_executor(players.threads, players.play, *arguments)
     running.add_done_callback(lambda _: players.leave())
-    return await asyncio.shield(running)
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        running.cancel()
+        raise
 
 
 # -- audits

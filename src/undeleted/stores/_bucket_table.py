@@ -91,13 +91,12 @@ class BucketTable:
 
     def is_whole(self) -> bool:
         """Whether every bucket is as it was written, and where a deletion looks for it."""
-        rows = self._db.execute(f"SELECT bucket, data FROM {self._name} ORDER BY bucket").fetchall
-        numbers = list[Any]()
-        for number, data in rows():
-            numbers.append(number)
-            if not self.buckets.is_whole(self._key, number, data):
+        expected = 0
+        for number, data in self._db.execute(f"SELECT bucket, data FROM {self._name} ORDER BY bucket"):
+            if number != expected or not self.buckets.is_whole(self._key, number, data):
                 return False
-        return numbers == list(range(self.buckets.count))
+            expected += 1
+        return expected == self.buckets.count
 
 
 def soil(db: sqlite3.Connection, table: str, key: str, numbers: Iterable[int]) -> None:

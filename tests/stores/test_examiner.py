@@ -222,6 +222,11 @@ def test_buckets_have_room_for_everybody():
             assert len(parts) == planned.count
             assert max(map(len, parts)) <= planned.room * 20
     assert Buckets(1, 2, 20).laid_out(tags[:3])[0].room == 4, "against all odds they grow"
+    for slot in (17, 500, 4000, 9000):
+        for records in (0, 1, 10**6):
+            found = Buckets.planned(records, slot, 10)
+            assert found.room >= 1
+            assert records <= found.count * found.room < 10 * max(1000, records), "and do not waste it"
 
 
 # -- one byte altered, anywhere

@@ -45,7 +45,7 @@ class Buckets:
             if room >= wanted:
                 return cls(1, room, slot)
             mean = _most_on_average(room, together, wanted)
-            if mean >= next(share for most, share in _FILLED if pages <= most) * room:
+            if room and mean >= next(share for most, share in _FILLED if pages <= most) * room:
                 return cls(math.ceil(wanted / mean), room, slot)
             pages *= 2
 

@@ -119,7 +119,7 @@ def declared(rng: random.Random, name: str):
             lambda: Number(name, min=0, max=120, **rng.choice([CLAMPED, DROPPED])),
             lambda: Number(name, min=-5, max=5, step="0.1", **rng.choice([CLAMPED, DROPPED])),
             lambda: Category(
-                name, values=("x", "y", "7", "0.1", "09:00", "true"), unknown="drop", missing="drop"
+                name, values=("x", "y", "7", "0.1", "09:00", "true", "007"), unknown="drop", missing="drop"
             ),
             lambda: Category(name, values=("1", "o"), unknown="other", other="o", missing="drop"),
             lambda: Boolean(name, missing="drop", unknown="drop"),
@@ -162,7 +162,11 @@ def _code(column, value) -> tuple[int, bool]:
 
 
 def texts(rng, column):
-    values = [rng.choice(TEXTS) for _ in range(ROWS)]
+    """Mixed ones, and those of one form, for which a reader that guesses has a type."""
+    some = rng.choice(
+        [TEXTS, ("09:00", "10:00"), ("2020-01-01", "2020-01-02"), ("007", "010"), ("true", "false")]
+    )
+    values = [rng.choice(some) for _ in range(ROWS)]
     return None, values, values
 
 

@@ -116,7 +116,7 @@ def statistics(one, other, gone=("r0",), **more):
 
 
 def exposure(*values, own=("r0",)):
-    columns = {"x": {"low": 0, "high": 1000}}
+    columns = {"x": {"low": 0, "high": 100_000}}
     stage = {"records": world(*values), "own": list(own), "columns": columns, "label": None, "column": "x"}
     return {"kind": "exposure", "attack": "rank-walk", "stage": stage, "seed": 1, "claims": {}}
 
@@ -141,7 +141,7 @@ FORGED = {
         [{"id": "r0", "x": 5}, {"id": "r0", "x": 1}, {"id": "r1", "x": 4}],
         [{"id": "r0", "x": 2}, {"id": "r0", "x": 1}, {"id": "r1", "x": 7}],
     ),
-    "one left": exposure(7, 333),
+    "one left": exposure(7, 0, 99_999),
     "floats that swallow": collision(world(1e16, 1.0), world(1e16, 0.0)),
     "deleted twice": forgets(5, 1, 2, gone=("r0", "r0")),
     "no such person": forgets(5, 1, 2, gone=("r9",)),

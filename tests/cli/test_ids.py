@@ -136,7 +136,9 @@ def test_one_numeric_id_changes_no_other(tmp_path):
     (tmp_path / "people.jsonl").write_text("\n".join(rows))
     (tmp_path / "spec.toml").write_text(SPEC.format(source="people.jsonl"))
     with Curator.from_spec(tmp_path / "spec.toml", tmp_path / "store.db") as curator:
-        assert curator.delete("P0", "P1", "5", "1.50", "p2", "1.5").deleted == 4
+        absent = []
+        assert curator.delete("P0", "P1", "5", "1.50", "p2", "1.5", unknown=absent.append).deleted == 4
+        assert absent == ["p2", "1.5"]
 
 
 def test_ids_in_python_are_texts_or_numbers():

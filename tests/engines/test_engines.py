@@ -50,7 +50,7 @@ from undeleted.statistics import (
 N, FEW = 100_000, 8_000
 X = Number("x", min=-20, max=300, out_of_range="clamp")
 FINE = Number("fine", min="0.5", max=2, step="0.05", off_grid="round", missing="drop", out_of_range="drop")
-COARSE = Number("coarse", min=-7000, max=-1, step=3, off_grid="round", out_of_range="clamp")
+COARSE = Number("coarse", min=-7000, max=-2, step=2, off_grid="round", out_of_range="clamp")  # with halves
 WHOLE = Number("whole", min=0, max=1000, step=8, off_grid="drop", missing="drop")
 WIDE = Number("wide", min=-(2**63), max=2**63 - 1)  # every 64-bit integer there is
 FAR = Number("far", min=0, max=3 * 2**60, step=3, off_grid="round")

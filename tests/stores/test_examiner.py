@@ -222,6 +222,7 @@ def test_buckets_have_room_for_everybody():
             assert len(parts) == planned.count
             assert max(map(len, parts)) <= planned.room * 20
     assert Buckets(1, 2, 20).laid_out(tags[:3])[0].room == 4, "against all odds they grow"
+    assert len({Buckets.planned(n, 20) for n in range(65_537, 73_728)}) == 1, "how many came is told roughly"
     for slot in (17, 500, 4000, 9000):
         for records in (0, 1, 10**6):
             found = Buckets.planned(records, slot, 10)

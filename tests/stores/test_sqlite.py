@@ -12,7 +12,7 @@ import pytest
 
 from support.people import made, mechanisms, rows
 from undeleted.errors import AlreadyThere, BadFile, StoreError
-from undeleted.stores import Fold
+from undeleted.stores import Fold, sqlite
 from undeleted.stores._records import tag_of
 from undeleted.stores._sealed import MARK, unsealed
 from undeleted.stores.sqlite import SqliteStore
@@ -289,3 +289,22 @@ def test_a_store_that_is_open_twice_keeps_its_deletions_when_others_come_and_go(
         one.delete(["p2"])
         assert other.version == before + 1
         assert json.loads(subprocess.check_output(ask))["version"] == before + 1
+
+
+def test_a_store_of_an_earlier_format_that_two_open_at_once(tmp_path, monkeypatch):
+    """One of them is faster; the other finds it up to date."""
+    kept = Path(__file__).parents[1] / "fixtures" / "store-v2.db"
+    path = f"{tmp_path}/store.db"
+    for suffix in ("", ".key"):
+        shutil.copy(f"{kept}{suffix}", f"{path}{suffix}")
+    migrate = sqlite.migrate
+
+    def after_another(store):
+        monkeypatch.setattr(sqlite, "migrate", migrate)
+        SqliteStore.open(path).close()
+        migrate(store)
+
+    monkeypatch.setattr(sqlite, "migrate", after_another)
+    with SqliteStore.open(path) as store:
+        assert store.delete(["p4"]).deleted == 1
+        assert store.check() == []

@@ -144,6 +144,7 @@ class PostgresStore(Store):
             raise StoreError(problem, DAMAGED) from None
         if found["format"] != str(FORMAT):
             migrate(store)
+            store = cls(place, connection, key)  # another process may have been faster
         NewKey(place.key, place.shown).settle()  # of a publisher that was killed too late
         return store
 

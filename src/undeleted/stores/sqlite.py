@@ -147,6 +147,7 @@ class SqliteStore(Store):
             raise StoreError(f"{path} is damaged: what it says of itself cannot be read.", DAMAGED) from None
         if found["format"] != str(FORMAT):
             migrate(store)
+            store = cls(path, connection, key)  # another process may have been faster
         store.fold()
         store.erase(IN_PASSING)
         return store

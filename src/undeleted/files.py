@@ -24,8 +24,12 @@ from undeleted.schema.values import Written, as_number
 ROWS = 1 << 17  # rows of a block
 _CSV = """read_csv(?, delim = '{delimiter}', header = true, quote = '"', escape = '"', comment = '', skip = 0,
     null_padding = false, ignore_errors = false, strict_mode = true, auto_detect = false,
+    parallel = false, max_line_size = {longest}, buffer_size = {buffer}, hive_partitioning = false,
     columns = {columns})"""
-_GUESSED = """read_csv(?, delim = '{delimiter}', header = true, quote = '"', escape = '"', comment = '')"""
+_GUESSED = """read_csv(?, delim = '{delimiter}', header = true, quote = '"', escape = '"', comment = '',
+    hive_partitioning = false)"""
+_PARQUET = "read_parquet(?, hive_partitioning = false)"
+_LONGEST = 1 << 26  # bytes of a row of a CSV
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON = (".json", ".jsonl", ".ndjson")
 SQLITE = (".db", ".sqlite", ".sqlite3")
@@ -44,7 +48,7 @@ def columns_of(source: str) -> dict[str, str]:
     if kind in JSON or kind in SQLITE:
         return _kinds_of(source, islice(_rows(source, kind), _LOOK))
     if kind == ".parquet":
-        return _described(source, "read_parquet(?)")
+        return _described(source, _PARQUET)
     names = list(_header(source, DELIMITERS[kind]))
     kinds = list(_described(source, _GUESSED.format(delimiter=DELIMITERS[kind])).values())
     if len(kinds) != len(names):
@@ -69,12 +73,14 @@ def _columns(source: str, wanted: list[str]) -> Iterator[Mapping[str, Any]]:
             yield {name: [row.get(name) for row in block] for name in wanted}
         return
     if kind == ".parquet":
-        relation, present = "read_parquet(?)", list(_described(source, "read_parquet(?)"))
-    else:
-        present = list(_header(source, DELIMITERS[kind]))
-        texts = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in present)
-        relation = _CSV.format(delimiter=DELIMITERS[kind], columns="{" + texts + "}")
+        yield from _parquet(source, wanted)
+        return
+    present = list(_header(source, DELIMITERS[kind]))
     _require(source, wanted, present)
+    columns = "{" + ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in present) + "}"
+    relation = _CSV.format(
+        delimiter=DELIMITERS[kind], columns=columns, longest=_LONGEST, buffer=2 * _LONGEST
+    )  # one after another: readers that start in the middle take quoted lines for rows
     names = ", ".join(_quoted(name) for name in wanted)
     import duckdb
 
@@ -82,6 +88,20 @@ def _columns(source: str, wanted: list[str]) -> Iterator[Mapping[str, Any]]:
         query = f"SELECT {names} FROM {relation}"
         for batch in _ask(source, connection, query, [source]).to_arrow_reader(ROWS):
             yield {name: batch.column(i) for i, name in enumerate(wanted)}
+
+
+def _parquet(source: str, wanted: list[str]) -> Iterator[Mapping[str, Any]]:
+    """By Arrow, which has every type that Parquet declares."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(source) as file:
+            _require(source, wanted, file.schema_arrow.names)
+            for batch in file.iter_batches(ROWS, columns=wanted):
+                yield {name: batch.column(name) for name in wanted}
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(source, error) from None
 
 
 def in_blocks(source: str, batches: Iterable[Mapping[str, Any]], schema: Schema) -> Iterator[Table]:
@@ -304,7 +324,7 @@ def rows(source: str, most: int, seed: int = 7) -> list[dict[str, Any]]:
         chosen = np.random.default_rng(seed).permutation(len(all_rows))[:most]
         kept = [{name: _simple(value) for name, value in all_rows[i].items()} for i in sorted(chosen)]
     else:
-        relation = "read_parquet(?)" if kind == ".parquet" else _GUESSED.format(delimiter=DELIMITERS[kind])
+        relation = _PARQUET if kind == ".parquet" else _GUESSED.format(delimiter=DELIMITERS[kind])
         query = f"SELECT * FROM {relation} USING SAMPLE reservoir({most} ROWS) REPEATABLE ({seed})"
         with closing(duckdb.connect(config={"threads": 2})) as connection:
             answer = _ask(source, connection, query, [source])

@@ -19,6 +19,7 @@ from undeleted.schema import Boolean, Category, Column, GridColumn, Number
 
 _NARROW = 2**62  # within it differences of 64-bit integers are 64-bit integers
 _WIDE = "decimal(38, 0)"
+_WIDEST = 38  # digits; databases have integers that need more, and those are read as texts
 _DECIMALS = 10**37  # what a wide decimal holds
 
 
@@ -64,7 +65,7 @@ def plain(values: Any, postgres: bool) -> Any:
     kind = values.type()
     if kind.is_string():
         return ibis.literal("") + values if postgres else values
-    if kind.is_decimal() and kind.scale == 0:
+    if kind.is_decimal() and kind.scale == 0 and (kind.precision or _WIDEST) < _WIDEST:
         number = values.cast("float64")
         return number.isnan().ifelse(ibis.null(_WIDE), values.cast(_WIDE)) if postgres else values.cast(_WIDE)
     if kind.is_uuid() or kind.is_decimal():

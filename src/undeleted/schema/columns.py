@@ -29,6 +29,7 @@ from undeleted.schema.values import as_label, as_number, as_text, as_truth, each
 
 Codes: TypeAlias = tuple[IntArray, BoolArray]  # the codes, and which of them count
 ErrorOrDrop: TypeAlias = Literal["error", "drop"]
+_FAR = 400  # powers of ten, beyond which floating point ends
 _FLOATS = 2**53  # whole numbers below it are floats, each its own
 
 
@@ -85,7 +86,7 @@ class Number:
                 f"step = {self.step} does not divide max − min = {self.max - self.min}.",
                 "Choose a positive step that divides the range into whole cells.",
             )
-        if float(self.step) == 0 or math.isinf(float(self.max) - float(self.min)):
+        if not _is_float(self.step) or not _is_float(self.max - self.min):
             problem = "floating point cannot tell its grid points apart."
             raise BadBounds(self.name, problem, "Choose bounds nearer to 0, or a wider step.")
         if self.cells > 2**64:
@@ -350,6 +351,14 @@ def _apply(column: str, rule: str, action: str, misfits: BoolArray, text: str) -
     return ~misfits if action == "drop" else np.ones_like(misfits)
 
 
+def _is_float(number: Fraction) -> bool:
+    """Whether floating point has such a number: it is neither 0 nor infinite there."""
+    try:
+        return 0 < float(number) < math.inf
+    except OverflowError:
+        return False
+
+
 def _check_rule(column: str, rule: str, action: str, allowed: Sequence[str]) -> None:
     if action not in allowed:
         raise BadBounds(column, f"{rule} = {action!r} is not a rule.", f"Choose one of {', '.join(allowed)}.")
@@ -358,7 +367,12 @@ def _check_rule(column: str, rule: str, action: str, allowed: Sequence[str]) -> 
 def _fraction(column: str, field: str, value: Any) -> Fraction:
     """A decimal as a person wrote it: 0.1 is one tenth, not its nearest binary fraction."""
     try:
-        return value if isinstance(value, Fraction) else Fraction(Decimal(str(value)))
+        if isinstance(value, Fraction):
+            return value
+        number = Decimal(str(value))
+        if number and abs(number.adjusted()) > _FAR:
+            raise BadBounds(column, f"{field} is too far from 1.", "Choose bounds that floating point can hold.")
+        return Fraction(number)
     except (ArithmeticError, ValueError, TypeError):
         problem = f"{field} must be a finite number, got {value!r}."
         raise BadBounds(column, problem, "Bounds are public and finite; choose them by hand.") from None

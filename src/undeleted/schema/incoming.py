@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+_NOT_IN_ARROW = ("Object", "Int128", "UInt128")
+_BEYOND = object()
 _MANY = 1000  # texts from which on Arrow is worth its while
 
 
@@ -22,7 +24,9 @@ def incoming(values: Any) -> Any:
         numbers = is_numpy_backed(values) and values.dtype.kind in "iuf"
         values = values.to_numpy() if numbers else _extension(values)
     elif type(values).__module__.startswith("polars"):
-        values = values.to_list() if str(values.dtype) == "Object" else values.to_arrow()
+        values = values.to_list() if str(values.dtype) in _NOT_IN_ARROW else values.to_arrow()
+    elif isinstance(values, np.ma.MaskedArray):
+        values = values.tolist()  # what is masked is missing
     if type(values).__module__.startswith("pyarrow"):
         return _arrow(values)
     if isinstance(values, np.ndarray):
@@ -43,6 +47,12 @@ def is_numpy_backed(values: Any) -> bool:
     return type(values).__module__.startswith("pandas") and isinstance(values.dtype, np.dtype)
 
 
+def is_floating(values: Any) -> bool:
+    """Whether a column is of floats, whatever it holds; a list has no type."""
+    kind = str(getattr(values, "dtype", getattr(values, "type", ""))).lower()
+    return "float" in kind or "double" in kind
+
+
 def may_have_lost_digits(values: Any) -> bool:
     """Whether values beyond 2⁵³ may have been rounded on their way here, or would be beside other rows.
 
@@ -53,22 +63,16 @@ def may_have_lost_digits(values: Any) -> bool:
         return not re.fullmatch(r"U?Int\d+|(string|u?int|large_string|decimal).*", str(values.dtype)) or (
             is_numpy_backed(values)
         )
-    if type(values).__module__.startswith(("polars", "pyarrow")):
-        kind = str(values.dtype if hasattr(values, "dtype") else values.type).lower()
-        return "float" in kind or "double" in kind
-    return isinstance(values, np.ndarray) and values.dtype.kind == "f"
+    return is_floating(values)
 
 
 def _extension(values: Any) -> Any:
-    """A column of pandas that numpy does not keep, by way of Arrow; or its own objects."""
+    """A column of pandas that has a type of its own, by way of Arrow; or the objects that it holds."""
     import pyarrow as pa
 
-    if is_numpy_backed(values):
-        return values.tolist()
-    try:
-        return pa.array(getattr(values, "array", values))  # of a series, or an array itself
-    except (pa.ArrowException, TypeError, ValueError):  # intervals and the like
-        return values.tolist()
+    if not re.fullmatch(r"U?Int\d+|Float\d+|boolean|string.*|.*\[pyarrow\]", str(values.dtype)):
+        return values.tolist()  # Arrow would look for a type that all of them have
+    return pa.array(getattr(values, "array", values))  # of a series, or an array itself
 
 
 def _arrow(values: Any) -> Any:
@@ -84,11 +88,25 @@ def _arrow(values: Any) -> Any:
         kind = values.type
     if pa.types.is_floating(kind) or (pa.types.is_integer(kind) and values.null_count == 0):
         return values.to_numpy(zero_copy_only=False)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return values
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        values = pc.cast(values, pa.timestamp("us", kind.tz), safe=False)
-    return values.to_pylist()
+    try:
+        if pa.types.is_string_view(kind):
+            values = pc.cast(values, pa.large_string())
+        if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+            values.validate(full=True)
+            return values
+        if pa.types.is_timestamp(kind) and kind.unit == "ns":
+            values = pc.cast(pc.floor_temporal(values, unit="microsecond"), pa.timestamp("us", kind.tz))
+        return values.to_pylist()
+    except (pa.ArrowException, OverflowError, ValueError):  # of one value: the others are what they are
+        return [_python(value) for value in values]
+
+
+def _python(value: Any) -> Any:
+    """One value of Arrow; what Python cannot hold is an object that fits nothing."""
+    try:
+        return value.as_py()
+    except (ArithmeticError, ValueError):
+        return _BEYOND
 
 
 def _typed(values: list[Any]) -> Any:

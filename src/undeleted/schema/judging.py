@@ -131,7 +131,7 @@ class Judge:
         common = math.gcd(a, b, c)
         a, b, c = a // common, b // common, c // common
         far = max(abs(int(numerators.max())), abs(int(numerators.min()))) if numerators.size else 0
-        if far * a + abs(b) >= _SAFE or c * self.cells >= _SAFE:
+        if max(far, 1) * a + abs(b) >= _SAFE or c * self.cells >= _SAFE:
             unique, places = np.unique(numerators, return_inverse=True)
             judged = [self.number(Fraction(int(n), denominator)) for n in unique]
             codes, verdicts = self._nothing(len(unique))
@@ -152,6 +152,7 @@ class Judge:
         with np.errstate(all="ignore"):
             steps = (x - low) / step
             slack = 8 * rounding * ((np.abs(x) + abs(low)) / step + np.abs(steps)) + 1e-9
+            slack += 8 * float(np.finfo(values.dtype).smallest_subnormal) / step  # the least that x can be off
             clear = np.abs(2 * steps - np.rint(2 * steps)) > 2 * slack  # neither a point nor half way
             outside = (steps < -slack) | (steps > last + slack)
             inside = clear & ~outside & (last < 2**53)

@@ -13,7 +13,7 @@ import numpy as np
 
 from undeleted.errors import BadColumns, RejectedValue
 from undeleted.schema.columns import Column, Text
-from undeleted.schema.incoming import listed
+from undeleted.schema.incoming import is_floating, listed
 from undeleted.schema.table import Table
 from undeleted.schema.values import as_text, is_missing, is_plain
 
@@ -112,7 +112,7 @@ class Schema:
             return row[name]
         if self.id is not None:  # a tuple would not tell which of its fields is the id
             raise TypeError(name)
-        several = isinstance(row, Sequence) and not isinstance(row, str)
+        several = isinstance(row, Sequence) and not isinstance(row, str | bytes)
         if several and len(row) == len(self.columns):
             return row[position]
         if not several and len(self.columns) == 1:
@@ -122,6 +122,9 @@ class Schema:
     def _ids(self, raw: Mapping[str, Any]) -> list[str] | None:
         if self.id is None:
             return None
+        if is_floating(raw[self.id]):
+            problem = "is a column of floats, which lose digits of ids."
+            raise BadColumns([self.id], problem, "Give ids as text, or as whole numbers.")
         people = listed(raw[self.id])
         absent = np.array([is_missing(v) or not is_plain(v) for v in people], dtype=bool)
         if absent.any():

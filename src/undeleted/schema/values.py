@@ -12,7 +12,7 @@ Booleans are no numbers, and nothing that holds several values is any of these.
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias, TypeVar
@@ -32,6 +32,7 @@ WORDS = {"true": True, "t": True, "yes": True, "1": True, "false": False, "f": F
 _NUMBER = re.compile(r"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?[ \t]*", re.ASCII)
 _ENDLESS = re.compile(r"[ \t]*([+-]?)(inf|infinity|nan)[ \t]*", re.IGNORECASE | re.ASCII)
 _REMEMBERED = (str, Written, int, float)
+_MOST_DIGITS = 4000  # that Python writes
 _LONGEST = 1000  # characters of a number; longer texts are none
 _FAR = 1000  # powers of ten beyond which a number lies outside of every grid, or next to 0
 
@@ -55,7 +56,7 @@ def as_number(value: Any) -> Real | None:
     >>> as_number(0.1), as_number("1e2"), as_number("ten"), as_number(True)
     (Fraction(1, 10), Fraction(100, 1), None, None)
     """
-    if isinstance(value, bool | np.bool_):
+    if isinstance(value, bool | np.bool_ | np.timedelta64):  # numpy takes spans of time for integers
         return None
     if isinstance(value, int | Fraction):
         return Fraction(value)
@@ -100,21 +101,38 @@ def as_text(value: Any) -> str:
     ('7', '0.1', 'true', '007')
     """
     if isinstance(value, str):
-        return str(value)
+        return str.__str__(value)
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
     if isinstance(value, int | np.integer):
-        return str(int(value))
-    if isinstance(value, float | np.floating | Decimal):
-        number = _of_float(value) if not isinstance(value, Decimal) else _of_decimal(value)
+        return _digits(int(value))
+    if isinstance(value, float | np.floating | Decimal | Fraction):
+        number = as_number(value)
         return _decimals(number) if isinstance(number, Fraction) else str(number)
-    if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[us]").item()
-    if hasattr(value, "to_pydatetime"):  # pandas keeps nanoseconds, which Arrow and numpy leave out here
-        value = value.to_pydatetime(warn=False)
-    if isinstance(value, datetime):
-        return value.isoformat(sep=" ")
-    return str(value)
+    return _time(value) if isinstance(value, np.datetime64 | datetime) else str(value)
+
+
+def _time(value: Any) -> str:
+    """A moment to the microsecond; one that has a zone in UTC, wherever the zone or the machine is."""
+    try:
+        if isinstance(value, np.datetime64):
+            whole_days = np.datetime_data(value)[0] in ("Y", "M", "W", "D")
+            found = value.astype("datetime64[D]" if whole_days else "datetime64[us]").item()
+        else:  # pandas keeps nanoseconds, which Arrow and numpy leave out here
+            found = value.to_pydatetime(warn=False) if hasattr(value, "to_pydatetime") else value
+        if isinstance(found, datetime):
+            return (found.astimezone(UTC) if found.tzinfo is not None else found).isoformat(sep=" ")
+        return found.isoformat() if isinstance(found, date) else str(value)
+    except (OverflowError, ValueError):  # a year that Python does not have
+        return str(value)
+
+
+def _digits(number: int) -> str:
+    """A whole number in decimals; one of thousands of digits, which Python does not write, in hexadecimals."""
+    try:
+        return str(number)
+    except ValueError:
+        return hex(number)
 
 
 def as_label(value: Any) -> str:
@@ -144,20 +162,29 @@ def each(values: Sequence[Any], judge: Callable[[Any], Result]) -> Iterator[Resu
 
 
 def _decimals(number: Fraction) -> str:
-    """A number that has finitely many decimals, written out."""
+    """A number written out, as far as it has finitely many decimals; else as a fraction."""
     if number.denominator == 1:
-        return str(number.numerator)
-    places = 0
-    while number.denominator != 1:
-        number, places = number * 10, places + 1
-    digits = str(abs(number.numerator)).rjust(places + 1, "0")
+        return _digits(number.numerator)
+    twos, fives = _power(number.denominator, 2), _power(number.denominator, 5)
+    places = max(twos, fives)
+    if number.denominator != 2**twos * 5**fives or places > _MOST_DIGITS:
+        return f"{_digits(number.numerator)}/{_digits(number.denominator)}"
+    digits = _digits(abs(number.numerator) * 10**places // number.denominator).rjust(places + 1, "0")
     return f"{'-' if number < 0 else ''}{digits[:-places]}.{digits[-places:]}"
+
+
+def _power(number: int, base: int) -> int:
+    """How often a number can be divided by another."""
+    times = 0
+    while number % base == 0:
+        number, times = number // base, times + 1
+    return times
 
 
 def is_plain(value: Any) -> bool:
     """Whether a value is one value: a text, a number, a truth or a date."""
     single = str | bool | int | float | Decimal | Fraction | np.generic | date | time | UUID
-    return isinstance(value, single) and not isinstance(value, np.bytes_ | np.void)
+    return isinstance(value, single) and not isinstance(value, np.bytes_ | np.void | np.timedelta64)
 
 
 def as_truth(value: Any) -> bool | None:

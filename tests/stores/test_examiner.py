@@ -189,10 +189,12 @@ def test_the_index_of_the_log_names_nobodys_pages_once_it_is_erased(tmp_path):
         index = Path(f"{path}-shm")
         for leavers in (["p7"], [f"p{i}" for i in range(100, 4900)]):
             store.delete(leavers)
+            assert any(index.read_bytes()[24:32])
             assert any(index.read_bytes()[INDEX_HEAD:])
             assert store.erasure_pending
             assert store.erase()
             assert not any(index.read_bytes()[INDEX_HEAD:])
+            assert not any(index.read_bytes()[24:32] + index.read_bytes()[72:80]), "nor a checksum of them"
             assert not store.erasure_pending
         assert store.delete(["p8", "p7"]).deleted == 1
         with SqliteStore.open(str(path)) as other:
@@ -308,3 +310,64 @@ def test_a_record_altered_by_one_byte_is_not_deleted_from(tmp_path):
         assert {name: store.release(name) for name in mechanisms()} == before
         assert any("a record was altered" in problem for problem in store.check())
         assert store.schema == PEOPLE
+
+
+@pytest.mark.parametrize(
+    "alter",
+    [
+        "CREATE TRIGGER t BEFORE UPDATE ON people BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE TABLE attic (d)",
+        "CREATE VIEW v AS SELECT * FROM people",
+        "DROP TABLE held",
+    ],
+)
+def test_what_is_not_ours_in_the_file_is_refused(tmp_path, alter):
+    """A trigger could undo deletions that are acknowledged, or keep the records of leavers."""
+    path = tmp_path / "people.db"
+    made(path, rows(20)).close()
+    with sqlite3.connect(path) as db:
+        db.execute(alter)
+    db.close()
+    with pytest.raises(UndeletedError, match="not the store's"):
+        SqliteStore.open(str(path))
+
+
+def test_cells_and_what_is_held_back_are_altered_together_and_noticed(tmp_path):
+    """What is held back is masked, and a mask can be flipped: the noise stays, and the release does not."""
+    path = tmp_path / "people.db"
+    with made(path, rows(40)) as store:
+        store.delete(["p3"], Fold(people=9, after=3600))
+    with sqlite3.connect(path) as db:
+        [(held,)] = db.execute("SELECT data FROM held WHERE chunk = 0")
+        [(cells,)] = db.execute("SELECT data FROM cells WHERE chunk = 0")
+        db.execute(
+            "UPDATE held SET data = ? WHERE chunk = 0", (held[:18] + bytes([held[18] ^ 16]) + held[19:],)
+        )
+        value = int.from_bytes(cells[:8], "little", signed=True)
+        raised = (value + (1 << 20)).to_bytes(8, "little", signed=True) + cells[8:]
+        db.execute("UPDATE cells SET data = ? WHERE chunk = 0", (raised,))
+    db.close()
+    with SqliteStore.open(str(path)) as store:
+        assert store.check() != []
+        with pytest.raises(UndeletedError, match="cells were altered; nothing was changed"):
+            store.delete(["p4"])
+
+
+def test_parts_that_moved_between_chunks_are_noticed(tmp_path):
+    path = tmp_path / "people.db"
+    made(path, rows(40)).close()
+    for alter in (
+        "UPDATE cells SET chunk = -1 WHERE chunk = 0",
+        "INSERT INTO held VALUES (7, x'')",
+        "DELETE FROM cells WHERE chunk = 0",
+    ):
+        copy = tmp_path / "copy.db"
+        shutil.copy(path, copy)
+        shutil.copy(f"{path}.key", f"{copy}.key")
+        with sqlite3.connect(copy) as db:
+            db.execute(alter)
+        db.close()
+        with SqliteStore.open(str(copy)) as store:
+            assert store.check() != [], alter
+        for rest in ("-wal", "-shm"):
+            Path(f"{copy}{rest}").unlink(missing_ok=True)

@@ -36,6 +36,8 @@ def _in_sqlite(store, meta, slots, posts) -> None:
         "CREATE TABLE posts (post INTEGER PRIMARY KEY, publication INTEGER NOT NULL, data BLOB NOT NULL)"
     )
     db.executemany("INSERT INTO posts VALUES (?, ?, ?)", posts)
+    for table in ("cells", "held"):
+        db.execute(f"UPDATE {table} SET data = CAST(substr(data, 1, length(data) - {MARK}) AS BLOB)")
     db.execute("DROP TABLE people")
     db.execute("DROP TABLE pieces")
 

@@ -17,7 +17,7 @@ from undeleted.audit.collisions import FEW_SEEDS
 from undeleted.audit.columns import columns_from
 from undeleted.audit.exposures import Stage
 from undeleted.audit.forgetting import DRIFT, always, in_distribution
-from undeleted.audit.lab import TOLERANCE, Lab, apart, exactly, far
+from undeleted.audit.lab import TOLERANCE, Lab, apart, exactly, leaves
 from undeleted.audit.looks import LOOKS, PARTS, Candidate, FirstOutput, look, seeds_from
 from undeleted.audit.pairs import Pair, Space, deletions
 from undeleted.audit.statistical import open_target
@@ -26,6 +26,8 @@ from undeleted.audit.targets._program import BudgetOver, Clock
 from undeleted.audit.witness import load
 from undeleted.coins import Coins, seeded
 from undeleted.errors import BadFile, BadQuestion, TargetFailed
+
+AFRESH = 2  # stages of an attack's own making on which it must win too
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def replay(
         flags += f" --digits {body['digits']}" if body["digits"] is not None else " and no --digits"
         raise BadQuestion("the witness was seen by another observer.", f"Give{flags}.")
     named = replace(named, columns=columns, at=at, label=was["label"], features=was["features"])
-    counted = sum(f["kind"] == "statistics" or "advantage_at_least" in f for f in body["findings"])
+    counted = sum(f["kind"] in ("statistics", "forgets") for f in body["findings"])
     coins = seeded(f"replay {secrets.randbits(128) if seed is None else seed}")
     with open_target(named, Clock(budget), hide="holds" in body) as target:
         run = _Run(Lab(target, terms.digits), terms, coins, (1 - terms.confidence) / max(1, counted))
@@ -125,10 +127,8 @@ def _collision(run: _Run, f: Mapping[str, Any]) -> Replayed:
         )
     if len({exactly(t[0]) for t in played}) != 1:
         return Replayed(f["kind"], False, "the first outputs are not the same any more")
-    # Beside large values small ones are lost in a sum of floats: that is rounding too.
     tolerance = 0.0 if f["kind"] == "rounding" else run.terms.tolerance * _largest(worlds)
-    apart_at = [far(a, b, tolerance) for i, a in enumerate(played) for b in played[:i]]
-    if None in apart_at:
+    if not all(_apart(a, b, tolerance) for i, a in enumerate(played) for b in played[:i]):
         return Replayed(f["kind"], False, "the worlds are not told apart any more, or by rounding alone")
     after = deletions(f["batches"])
     same = _lists([played[0], played[1]]) == _lists([f["outputs"]["one"], f["outputs"]["other"]])
@@ -138,7 +138,20 @@ def _collision(run: _Run, f: Mapping[str, Any]) -> Replayed:
     return Replayed(f["kind"], True, says, rests)
 
 
+def _apart(one: Any, other: Any, tolerance: float) -> bool:
+    """Whether two transcripts differ by more than rounding; beside large values a sum loses small ones."""
+    ours, theirs = leaves(one), leaves(other)
+    if len(ours) != len(theirs):
+        return True
+    for a, b in zip(ours, theirs, strict=True):
+        numbers = isinstance(a, int | float) and isinstance(b, int | float)
+        if a != b and (not numbers or not abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))):
+            return True
+    return False
+
+
 def _largest(worlds: Any) -> float:
+    """The largest value: rounding is relative to it."""
     values = (v for world in worlds for record in world for v in record.values())
     return max([1.0, *(abs(float(v)) for v in values if not isinstance(v, str))])
 
@@ -160,6 +173,8 @@ def _statistics(run: _Run, f: Mapping[str, Any]) -> Replayed:
     pair = Pair(f["family"], tuple(f["one"]), tuple(f["other"]), tuple(n for b in f["batches"] for n in b))
     candidate = Candidate(pair, tuple(map(tuple, f["batches"])), 0.0, 0.0, 0.0)
     alpha = run.alpha / len(LOOKS)  # one pair, at every stopping point
+    if run.terms.tolerance * _largest([f["one"], f["other"]]) >= 1:
+        return Replayed(f["kind"], False, "its values are so large that others are lost in rounding")
     first, said = run.terms.first, "nothing was run"
     rests = (f"confidence {run.terms.confidence:g}", *((str(first),) if first.epsilon is not None else ()))
     for runs in LOOKS:
@@ -204,13 +219,16 @@ def _exposure(run: _Run, f: Mapping[str, Any]) -> Replayed:
     if found is None:
         return Replayed(f["kind"], False, f"{f['attack']}: no value is exposed any more")
     says = f"{f['attack']}: {found.exposed} of {found.of} values exposed"
-    for fresh in attack.stages(Space(stage.columns, stage.label), run.coins):
-        [seed] = seeds_from(run.coins, 1)
-        again = attack.play(run.lab, fresh, seed)
-        if again is not None:
-            says += f", and {again.exposed} of {again.of} on a stage drawn afresh"
-            return Replayed(f["kind"], True, says, _as_seen(run.terms))
-    return Replayed(f["kind"], False, f"{says}, and none on a stage drawn afresh")
+    for _ in range(AFRESH):
+        drawn = attack.stages(Space(stage.columns, stage.label), run.coins)
+        again = (
+            attack.play(run.lab, fresh, seeds_from(run.coins, 1)[0])
+            for fresh in drawn
+            if fresh.column == stage.column
+        )
+        if not any(again):
+            return Replayed(f["kind"], False, f"{says}, and none on a stage drawn afresh")
+    return Replayed(f["kind"], True, f"{says}, and on {AFRESH} stages drawn afresh", _as_seen(run.terms))
 
 
 HOW: dict[str, Callable[[_Run, Mapping[str, Any]], Replayed]] = {

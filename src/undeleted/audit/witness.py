@@ -86,6 +86,8 @@ def load(path: str | Path) -> dict[str, Any]:
         _require_target(body)
         for finding in _list(body["findings"]):
             _require_finding(finding)
+        attacks = [f["attack"] for f in body["findings"] if f["kind"] == "exposure"]
+        _require(len(set(attacks)) == len(attacks))  # an audit writes one each
     except (
         AttributeError,
         KeyError,

@@ -371,7 +371,9 @@ def _fraction(column: str, field: str, value: Any) -> Fraction:
             return value
         number = Decimal(str(value))
         if number and abs(number.adjusted()) > _FAR:
-            raise BadBounds(column, f"{field} is too far from 1.", "Choose bounds that floating point can hold.")
+            raise BadBounds(
+                column, f"{field} is too far from 1.", "Choose bounds that floating point can hold."
+            )
         return Fraction(number)
     except (ArithmeticError, ValueError, TypeError):
         problem = f"{field} must be a finite number, got {value!r}."

@@ -152,7 +152,9 @@ class Judge:
         with np.errstate(all="ignore"):
             steps = (x - low) / step
             slack = 8 * rounding * ((np.abs(x) + abs(low)) / step + np.abs(steps)) + 1e-9
-            slack += 8 * float(np.finfo(values.dtype).smallest_subnormal) / step  # the least that x can be off
+            slack += (
+                8 * float(np.finfo(values.dtype).smallest_subnormal) / step
+            )  # the least that x can be off
             clear = np.abs(2 * steps - np.rint(2 * steps)) > 2 * slack  # neither a point nor half way
             outside = (steps < -slack) | (steps > last + slack)
             inside = clear & ~outside & (last < 2**53)

@@ -122,10 +122,10 @@ class Schema:
     def _ids(self, raw: Mapping[str, Any]) -> list[str] | None:
         if self.id is None:
             return None
-        if is_floating(raw[self.id]):
-            problem = "is a column of floats, which lose digits of ids."
-            raise BadColumns([self.id], problem, "Give ids as text, or as whole numbers.")
         people = listed(raw[self.id])
+        if is_floating(raw[self.id]) and any(not is_missing(v) and abs(v) >= 2**53 for v in people):
+            problem = "is a column of floats, which have lost digits of ids beyond 2⁵³."
+            raise BadColumns([self.id], problem, "Give ids as text, or as whole numbers.")
         absent = np.array([is_missing(v) or not is_plain(v) for v in people], dtype=bool)
         if absent.any():
             rule = "every row must have an id"

@@ -128,7 +128,7 @@ def _time(value: Any) -> str:
 
 
 def _digits(number: int) -> str:
-    """A whole number in decimals; one of thousands of digits, which Python does not write, in hexadecimals."""
+    """A whole number in decimals; in hexadecimals if it has more digits than Python writes."""
     try:
         return str(number)
     except ValueError:

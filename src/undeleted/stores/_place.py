@@ -3,6 +3,7 @@
 import fcntl
 import os
 import sqlite3
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,30 +45,49 @@ def is_database(path: str) -> bool:
         looking.execute("PRAGMA schema_version").fetchall()
     except sqlite3.DatabaseError as error:
         return error.sqlite_errorcode != sqlite3.SQLITE_NOTADB
+    except UnicodeDecodeError:  # in what it says of its tables
+        return True
     finally:
         looking.close()
     return True
 
 
+_HEADER = struct.Struct("=IIIBBHIIIIIIII")  # …, frames, pages, checksum of the frames, salts, own checksum
 INDEX_HEAD = 136  # bytes of the log's index that say how long the log is; what follows names its pages
 
 
 def clear_index(path: str) -> None:
     """Clear the names of the pages that were in the log; the log is empty, and its writers are locked out.
 
-    SQLite keeps them until others take their place.  They are written through SQLite's own descriptor: to
-    open and close the file here would give up the locks that SQLite holds on it.  Where a system does not
-    show the descriptors of a process, the first page of the index is cleared by the next write.
+    SQLite keeps them until others take their place, and beside them the checksum of all that was in the log,
+    by which somebody who has the pages can tell which of them were there.  They are written through SQLite's
+    own descriptor: to open and close the file here would give up the locks that SQLite holds on it.  Where a
+    system does not show the descriptors of a process, they stay until the next write.
     """
     index = f"{path}-shm"
     for number in _descriptors():
         try:
             if os.readlink(f"/proc/self/fd/{number}") == index:
-                size = os.fstat(number).st_size
-                os.pwrite(number, bytes(max(0, size - INDEX_HEAD)), INDEX_HEAD)
+                _clear(number)
                 return
         except OSError:  # closed meanwhile, by another thread
             continue
+
+
+def _clear(index: int) -> None:
+    """SQLite's own form (wal.c, WalIndexHdr): the header twice, with a checksum of its own, then the rest."""
+    head = os.pread(index, _HEADER.size, 0)
+    if len(head) == _HEADER.size:
+        *facts, frames, pages, _, _, salt, more_salt, _, _ = _HEADER.unpack(head)
+        if frames == 0:  # else the log is not empty, and the checksum is of use
+            told = _HEADER.pack(*facts, 0, pages, 0, 0, salt, more_salt, 0, 0)
+            one = other = 0
+            for a, b in struct.iter_unpack("=II", told[: _HEADER.size - 8]):
+                one = (one + a + other) % 2**32
+                other = (other + b + one) % 2**32
+            head = told[:-8] + struct.pack("=II", one, other)
+            os.pwrite(index, head + head, 0)
+    os.pwrite(index, bytes(max(0, os.fstat(index).st_size - INDEX_HEAD)), INDEX_HEAD)
 
 
 def _descriptors() -> list[int]:

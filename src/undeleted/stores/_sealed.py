@@ -51,5 +51,10 @@ def state_mark(key: bytes, version: int, held: int, due: float, enough: int) -> 
     return blake2b(told, key=key, person=b"undeleted-state", digest_size=MARK).digest()
 
 
+def chunk_mark(key: bytes, table: str, chunk: int, data: bytes) -> bytes:
+    told = table.encode() + struct.pack("<q", chunk) + data
+    return blake2b(told, key=key, person=b"undeleted-chunk", digest_size=MARK).digest()
+
+
 def record_mark(key: bytes, tag: bytes, rows: bytes) -> bytes:
     return blake2b(tag + rows, key=key, person=b"undeleted-record", digest_size=MARK).digest()

@@ -38,7 +38,7 @@ from undeleted.stores._held import masked, unmasked
 from undeleted.stores._records import Records, needed, tag_of
 from undeleted.stores._sealed import MARK, digest, mark, seal, state_mark, unsealed
 
-CHUNK = 480  # cells of a chunk: with its header it fits a page of 4096 bytes
+CHUNK = 480  # cells of a chunk: with its header and its mark it fits a page of 4096 bytes
 FEW = 8  # rows up to which a deletion is worked out in plain numbers instead of arrays
 UNREADABLE = (  # what comes of reading a part that was altered
     ArithmeticError,
@@ -370,6 +370,8 @@ class Store(ABC):
             problems = self._integrity()
             try:
                 return [*problems, *self._unsound()]
+            except StoreError as error:
+                return [*problems, error.what]
             except UNREADABLE:
                 return [*problems, "a part of it cannot be read: it was altered"]
 

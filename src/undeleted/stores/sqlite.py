@@ -42,7 +42,7 @@ from undeleted.stores._place import (
     wrong,
 )
 from undeleted.stores._records import tag_of
-from undeleted.stores._sealed import mark, seal, state_mark
+from undeleted.stores._sealed import MARK, chunk_mark, mark, seal, state_mark
 from undeleted.stores._store import CHUNK, DAMAGED, UNREADABLE, Moved, Store
 
 MEMORY = ":memory:"
@@ -129,6 +129,8 @@ class SqliteStore(Store):
             found = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('format', 'tag')"))
         except sqlite3.DatabaseError as error:
             raise wrong(path, error) from None
+        except UnicodeDecodeError:
+            raise StoreError(f"{path} is damaged: what it says of itself cannot be read.", DAMAGED) from None
         if not found.get("format", "").isdigit() or int(found["format"]) > FORMAT:
             connection.close()
             problem = f"has format {found.get('format', 'unknown')}; this program reads {FORMAT}."
@@ -145,6 +147,9 @@ class SqliteStore(Store):
         except (*UNREADABLE, sqlite3.Error, UndeletedError):
             connection.close()
             raise StoreError(f"{path} is damaged: what it says of itself cannot be read.", DAMAGED) from None
+        if problems := foreign(connection) if found["format"] == str(FORMAT) else []:
+            connection.close()
+            raise StoreError(f"{path}: {problems[0]}.", DAMAGED)
         if found["format"] != str(FORMAT):
             migrate(store)
             store = cls(path, connection, key)  # another process may have been faster
@@ -271,21 +276,29 @@ class SqliteStore(Store):
     def _subtract(self, chunks: Moved) -> None:
         for chunk, moved in chunks.items():
             feigned = not any(moved.values())
-            [(data,)] = self._db.execute("SELECT data FROM cells WHERE chunk = ?", (chunk,))
-            after = bytearray(data)
+            found = self._db.execute("SELECT data FROM cells WHERE chunk = ?", (chunk,)).fetchone()
+            after = bytearray(self._opened("cells", chunk, found[0] if found else None))
             for cell, value in moved.items():
                 [before] = struct.unpack_from("<q", after, 8 * cell)
                 struct.pack_into("<q", after, 8 * cell, before - value)
             if feigned:
                 soil(self._db, "cells", "chunk", [chunk])
-            self._db.execute("UPDATE cells SET data = ? WHERE chunk = ?", (bytes(after), chunk))
+            data = marked(self._key, "cells", chunk, bytes(after))
+            self._db.execute("UPDATE cells SET data = ? WHERE chunk = ?", (data, chunk))
+
+    def _opened(self, table: str, chunk: int, data: Any) -> bytes:
+        """A chunk of cells, or of what is held back; refused if it is not as it was written."""
+        if not is_marked(self._key, table, chunk, data):
+            raise StoreError(f"{self.path} is damaged: cells were altered; nothing was changed.", DAMAGED)
+        opened: bytes = data[:-MARK]
+        return opened
 
     def _read_cells(self, number: int) -> IntArray:
         chosen = self._db.execute(
             "SELECT data FROM cells WHERE chunk >= ? AND chunk < ? ORDER BY chunk",
             (self._chunks[number], self._chunks[number + 1]),
         )
-        whole = np.frombuffer(b"".join(data for (data,) in chosen), dtype="<i8")
+        whole = np.frombuffer(b"".join(data[:-MARK] for (data,) in chosen), dtype="<i8")
         return whole[: self._sizes[number]].astype(np.int64)
 
     def _read_posts(self, number: int | None = None) -> Iterator[Post]:
@@ -296,19 +309,19 @@ class SqliteStore(Store):
         if isinstance(chunks, range):
             within = (chunks.start, chunks.stop)
             found = self._db.execute("SELECT chunk, data FROM held WHERE chunk >= ? AND chunk < ?", within)
-            return dict(found.fetchall())
-        one = "SELECT chunk, data FROM held WHERE chunk = ?"
-        return {n: data for chunk in chunks for n, data in self._db.execute(one, (chunk,))}
+            return {n: self._opened("held", n, data) for n, data in found.fetchall()}
+        one = "SELECT data FROM held WHERE chunk = ?"
+        return {n: self._opened("held", n, data) for n in chunks for (data,) in self._db.execute(one, (n,))}
 
     def _write_held(self, held: Mapping[int, bytes]) -> None:
         [(rows,)] = self._db.execute("SELECT count(*) FROM held")
         if held and not rows:  # all chunks at once and in order, so that SQLite never moves one
-            empty = bytes(NONCE + 8 * CHUNK)
-            self._db.executemany(
-                "INSERT INTO held VALUES (?, ?)", ((c, empty) for c in range(self._chunks[-1]))
-            )
+            _fill_held(self._db, self._key, self._chunks[-1], {})
         soil(self._db, "held", "chunk", (c for c, d in held.items() if not any(d)))
-        self._db.executemany("UPDATE held SET data = ? WHERE chunk = ?", ((d, c) for c, d in held.items()))
+        self._db.executemany(
+            "UPDATE held SET data = ? WHERE chunk = ?",
+            ((marked(self._key, "held", c, d), c) for c, d in held.items()),
+        )
 
     def _slots(self) -> Iterator[Any]:
         return self._people.slots()
@@ -319,6 +332,13 @@ class SqliteStore(Store):
 
     def _integrity(self) -> list[str]:
         problems = [row[0] for row in self._db.execute("PRAGMA integrity_check") if row[0] != "ok"]
+        problems += foreign(self._db)
+        for table in ("cells", "held"):
+            rows = self._db.execute(f"SELECT chunk, data FROM {table} ORDER BY chunk")
+            chunks = [(c, is_marked(self._key, table, c, data)) for c, data in rows]
+            expected = [(c, True) for c in range(self._chunks[-1])]
+            if chunks != expected and (table == "cells" or chunks):
+                problems.append(f"a part of {table} was altered, or is not where a deletion looks for it")
         if not self._people.is_whole():
             problems.append("a record was altered, or lies where a deletion would not look for it")
         if not self._pieces.is_whole():
@@ -343,6 +363,11 @@ class SqliteStore(Store):
         self._db.execute("ALTER TABLE state ADD COLUMN mark BLOB NOT NULL DEFAULT x''")
         self._db.execute("DROP TABLE buckets")
         self._db.execute("DROP TABLE posts")
+        for table in ("cells", "held"):
+            chunks = self._db.execute(f"SELECT chunk, data FROM {table}").fetchall()
+            self._db.execute(f"DELETE FROM {table}")
+            written = ((c, marked(self._key, table, c, data)) for c, data in chunks)
+            self._db.executemany(f"INSERT INTO {table} VALUES (?, ?)", written)
         return self._fill_buckets(slots, posts)
 
     def _fill_buckets(self, slots: Any, posts: Iterable[Post]) -> dict[str, str]:
@@ -372,14 +397,43 @@ def _fill(db: sqlite3.Connection, contents: Contents, key: bytes) -> None:
         for start in range(0, cells.size, CHUNK):
             part = np.zeros(CHUNK, dtype="<i8")
             part[: cells[start : start + CHUNK].size] = cells[start : start + CHUNK]
-            db.execute("INSERT INTO cells VALUES (?, ?)", (chunk, part.tobytes()))
+            db.execute(
+                "INSERT INTO cells VALUES (?, ?)", (chunk, marked(key, "cells", chunk, part.tobytes()))
+            )
             chunk += 1
     if contents.held:
-        everything = dict.fromkeys(range(chunk), bytes(NONCE + 8 * CHUNK)) | dict(contents.held)
-        db.executemany("INSERT INTO held VALUES (?, ?)", everything.items())
+        _fill_held(db, key, chunk, dict(contents.held))
     meta = contents.meta() | people.meta | pieces.meta
     meta["seal"] = seal(key, meta, contents.shapes)
     db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
     state = astuple(contents.state)
     db.execute("INSERT INTO state VALUES (1, ?, ?, ?, ?, ?)", (*state, state_mark(key, *state)))
     db.execute("COMMIT")
+
+
+def _fill_held(db: sqlite3.Connection, key: bytes, chunks: int, held: dict[int, bytes]) -> None:
+    """All chunks at once and in order, so that SQLite never moves one, and none tells by being there."""
+    empty = bytes(NONCE + 8 * CHUNK)
+    written = ((c, marked(key, "held", c, held.get(c, empty))) for c in range(chunks))
+    db.executemany("INSERT INTO held VALUES (?, ?)", written)
+
+
+def marked(key: bytes, table: str, chunk: int, data: bytes) -> bytes:
+    """A chunk as it is written."""
+    return data + chunk_mark(key, table, chunk, data)
+
+
+def is_marked(key: bytes, table: str, chunk: Any, data: Any) -> bool:
+    """Whether a chunk is as it was written."""
+    size = 8 * CHUNK + (NONCE if table == "held" else 0)
+    whole = isinstance(chunk, int) and isinstance(data, bytes) and len(data) == size + MARK
+    return whole and data[-MARK:] == chunk_mark(key, table, chunk, data[:-MARK])
+
+
+def foreign(db: sqlite3.Connection) -> list[str]:
+    """What is in the file that is not ours: a trigger would undo a deletion, or keep who left."""
+    ours = {"meta", "state", "held", "shapes", "cells", "people", "pieces"}
+    found = db.execute("SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'")
+    if {tuple(row) for row in found} == {("table", name) for name in ours}:
+        return []
+    return ["it holds tables, triggers or views that are not the store's, or lacks some that are"]

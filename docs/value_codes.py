@@ -25,8 +25,8 @@ read as they are written; no type is ever guessed. So one person more in a table
   prints, so that 0.1 is one tenth in a CSV, a data frame, Parquet and a database. A text is a number if it
   is written as one. Booleans, dates and bytes are no numbers.
 - **A category** is compared as text: a text as it is written, a number in plain decimals (7.0 is `7`), true
-  and false, dates as in ISO 8601. A text that looks like a number stays as it is written: `7.0` in a CSV is
-  not `7`.
+  and false, dates and times as in ISO 8601, to the microsecond, those with a zone in UTC. A text that looks
+  like a number stays as it is written: `7.0` in a CSV is not `7`.
 - **An id** is the text that was written, byte for byte; a whole number that is no text is written in
   decimals.
 
@@ -42,7 +42,6 @@ hold now. Give them as integers of Arrow, as nullable integers (`Int64`, `int64[
 numpy or pandas converts before we see it is beyond us: numpy makes one type of everything in an array
 (`np.array([1, "x"])` holds texts), and pandas prints a float32 beside a float64 with more digits. A list,
 an Arrow table or an object array keeps values as they are.
-
 
 """
 COLUMNS = {

@@ -28,6 +28,7 @@ from undeleted.coins import NoNoise, seeded
 from undeleted.engines._connections import connected
 from undeleted.engines.arrays import Arrays
 from undeleted.engines.ibis import Ibis
+from undeleted.errors import BadConnection
 from undeleted.mechanisms import (
     BulletinBoard,
     ExactSum,
@@ -472,3 +473,66 @@ def test_one_person_more_in_a_file_moves_no_total_further_than_the_noise_is_made
             assert np.abs(moved).sum() <= statistic.l1, (statistic, odd)
         assert len(Counter(after.posts(NOTE)) - Counter(before.posts(NOTE))) <= 1
         assert not Counter(before.posts(NOTE)) - Counter(after.posts(NOTE))
+
+
+# -- files in which one row or the place of the file did harm
+
+
+def test_a_long_quoted_text_looks_like_rows_in_the_middle_of_a_file(tmp_path):
+    """Readers that start in the middle, several at once, took it for rows, and the file was refused."""
+    row = b"p%08d,7,hhhhhhhhhhhhhhhhhhhhhhhhhhhhhh\n"
+    rows = [row % i for i in range(850_000)]
+    rows.insert(31_960_000 // len(rows[0]), b'odd,9,"' + b"q99999999,8,hhhhhhhhhhhhhhhh\n" * 2000 + b'"\n')
+    path = tmp_path / "people.csv"
+    path.write_bytes(b"id,age,note\n" + b"".join(rows))
+    table = files.read(str(path), Schema([AGE], id="id"))
+    assert table.rows == 850_001
+    assert sorted(set(table.codes["age"].tolist())) == [7, 9]
+
+
+def test_the_name_of_a_folder_is_no_column(tmp_path):
+    (tmp_path / "age=7").mkdir()
+    pq.write_table(pa.table({"id": ["a", "b"], "age": [1, 2]}), tmp_path / "age=7" / "p.parquet")
+    (tmp_path / "age=7" / "p.csv").write_text("id,age\na,1\nb,2\n")
+    for kind in ("parquet", "csv"):
+        found = files.read(str(tmp_path / "age=7" / f"p.{kind}"), Schema([AGE], id="id"))
+        assert found.codes["age"].tolist() == [1, 2]
+
+
+def test_types_that_a_reader_could_widen_or_move(tmp_path, monkeypatch):
+    """A float of 16 bits, and a moment read on a machine in another zone."""
+    tenths = Number("x", min=0, max=1, step="0.1", off_grid="drop")
+    nine = Category("t", values=("2020-01-01 09:00:00+00:00",), unknown="drop")
+    moment = pa.array([datetime(2020, 1, 1, 9)], pa.timestamp("us")).cast(pa.timestamp("us", "UTC"))
+    half = pa.array([np.float16(0.1)], pa.float16())
+    pq.write_table(pa.table({"id": ["a"], "x": half, "t": moment}), tmp_path / "p.parquet")
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    found = files.read(str(tmp_path / "p.parquet"), Schema([tenths, nine], id="id"))
+    assert (found.codes["x"].tolist(), found.kept["t"].tolist()) == ([1], [True])
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other", "expected"),
+    [
+        ("HUGEINT", "7", str(2**127 - 1), [7, 120]),
+        ("UHUGEINT", "7", str(2 * 10**38), [7, 120]),
+        ("DATE", "'2020-01-01'", "'infinity'", []),
+        ("TIMESTAMPTZ", "'2020-01-01'", "'infinity'", []),
+    ],
+)
+def test_values_that_only_a_database_has(tmp_path, kind, one, other, expected):
+    with duckdb.connect(str(tmp_path / "w.duckdb")) as file:
+        file.execute(f"CREATE TABLE people AS SELECT 'a' AS id, {one}::{kind} AS age")
+        file.execute(f"INSERT INTO people VALUES ('b', {other}::{kind})")
+    table = connected("duckdb://w.duckdb", "people", tmp_path)
+    engine = Ibis(Schema([AGE], id="id"), table)
+    [block] = engine.blocks()
+    assert sorted(block.codes["age"][block.kept["age"]].tolist()) == expected
+    assert engine.total(Count((AGE,))).tolist() == [len(expected)]
+    ibis.get_backend(table).disconnect()
+
+
+def test_sqlite_is_read_as_a_file(tmp_path):
+    """Its columns have no types: a database that adds them up would take a text for a number."""
+    with pytest.raises(BadConnection, match=r"(?s)columns without types.*source ="):
+        connected("sqlite://people.db", "people", tmp_path)

@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from undeleted.errors import BadColumns, RejectedValue
+from undeleted.errors import BadBounds, BadColumns, RejectedValue
 from undeleted.schema import Boolean, Category, Number, Schema
 from undeleted.schema.incoming import may_have_lost_digits
 from undeleted.schema.values import Written
@@ -206,7 +206,7 @@ def test_the_columns_that_broke_it():
     letters = Category("x", values=("x", "y"), unknown="drop")
     hours = Category("x", values=("09:00", "10:00"), unknown="drop")
     gaps = Number("x", min=0, max=10**9, step=10**7, off_grid="drop", missing="drop")
-    nine = Category("x", values=("2020-01-01 09:00:00+00:00",), unknown="drop")
+    nine = Category("x", values=("09:00:00+00:00",), unknown="drop")
     for column, same, odd in (
         (coarse, [1] * n, 2e7),
         (coarse, ["1"] * n, "20000000.0"),
@@ -214,7 +214,7 @@ def test_the_columns_that_broke_it():
         (letters, ["x"] * n, 5),
         (hours, ["09:00"] * n, "n/a"),
         (gaps, pd.Series([1] * n), None),
-        (nine, [datetime(2020, 1, 1, 9, tzinfo=UTC)], datetime(2020, 1, 1, 10, tzinfo=ZONE)),
+        (nine, [time(9, tzinfo=UTC)], time(10, tzinfo=ZONE)),
     ):
         more = pd.Series([*same, odd]) if isinstance(same, pd.Series) else [*same, odd]
         assert codes(column, more)[: len(same)] == codes(column, same)
@@ -276,3 +276,94 @@ def test_only_the_rule_error_lets_one_person_refuse_a_table():
 def test_rows_with_several_values_in_one_field_follow_the_rule():
     table = Schema([COLUMNS[2]]).table({"x": [5, [1, 2], {"a": 1}]})
     assert table.kept["x"].tolist() == [True, False, False]
+
+
+TENTHS = Number("x", min=0, max=1, step="0.1", **DROPPED)
+LABELS = Category("x", values=("x", "7", "2020-01-01", "0.5"), unknown="drop", missing="drop")
+AGES = Number("x", min=0, max=120, **CLAMPED)
+HALF_A_TEXT = pa.Array.from_buffers(
+    pa.string(), 2, [None, pa.py_buffer(np.array([0, 1, 2], np.int32).tobytes()), pa.py_buffer(b"7\xff")]
+)
+FAR_DATE = pa.array([18262, 10**8], pa.int32()).cast(pa.date32())
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "expected"),
+    [
+        (LABELS, pd.Series(["x", b"q"], dtype="category"), [(0, True), (0, False)]),
+        (
+            TENTHS,
+            pd.Series(
+                pd.Categorical([np.float32(0.1), 7], categories=pd.Index([np.float32(0.1), 7], dtype=object))
+            ),
+            [(1, True), (0, False)],
+        ),
+        (Number("x", min=0, max="3.63e-320", step="3e-322", **DROPPED), [3.27e-320], [(109, True)]),
+        (
+            Number("x", min=0, max="1e-43", step="1e-45", **DROPPED),
+            np.array([1e-45], np.float32),
+            [(1, True)],
+        ),
+        (Number("x", min=0, max="1e-24", step="1e-30", **CLAMPED), [0, 0], [(0, True)] * 2),
+        (
+            Number("x", min=0, max="1e-24", step="1e-30", **CLAMPED),
+            pa.array(["0", "5.5"]),
+            [(0, True), (10**6, True)],
+        ),
+        (LABELS, FAR_DATE, [(2, True), (0, False)]),
+        (AGES, FAR_DATE, [(0, False)] * 2),
+        (AGES, pa.array([10**15], pa.timestamp("s")), [(0, False)]),
+        (LABELS, pa.array([2**62], pa.duration("s")), [(0, False)]),
+        (LABELS, pd.Series(np.array(["20000-01-01"], dtype="datetime64[s]")), [(0, False)]),
+        (
+            LABELS,
+            ["x", 10**5000, Decimal("1." + "1" * 5000), Fraction(10**5000, 3)],
+            [(0, True), *[(0, False)] * 3],
+        ),
+        (AGES, [np.timedelta64(7, "D"), np.timedelta64(7, "ns")], [(0, False)] * 2),
+        (AGES, pl.DataFrame([{"x": 1}, {"x": 2**65}])["x"], [(1, True), (120, True)]),
+        (AGES, pd.Series([7, 2**64], dtype="category"), [(7, True), (120, True)]),
+        (AGES, np.ma.array([5.0, 7.0, 50.0], mask=[0, 0, 1]), [(5, True), (7, True), (0, False)]),
+        (AGES, np.ma.array([5, 10**6], mask=[0, 1]), [(5, True), (0, False)]),
+        (AGES, pa.array(["5", "x"], pa.string_view()), [(5, True), (0, False)]),
+        (AGES, HALF_A_TEXT, [(7, True), (0, False)]),
+        (LABELS, HALF_A_TEXT, [(1, True), (0, False)]),
+        (AGES, pd.Series(pd.PeriodIndex(["1970-01-08"], freq="D")), [(0, False)]),
+        (
+            LABELS,
+            [np.datetime64("2020-01-01"), date(2020, 1, 1), Fraction(1, 2)],
+            [(2, True)] * 2 + [(3, True)],
+        ),
+    ],
+    ids=range(22),
+)
+def test_values_that_are_seldom_seen(column, values, expected):
+    """Each was found to change others, to refuse a table, or to escape as an error."""
+    assert codes(column, values) == expected
+
+
+def test_a_moment_is_one_whatever_its_zone():
+    nine = Category("x", values=("2020-01-01 09:00:00+00:00",), unknown="drop")
+    for moment in (datetime(2020, 1, 1, 9, tzinfo=UTC), datetime(2020, 1, 1, 10, tzinfo=ZONE)):
+        assert codes(nine, [moment]) == [(0, True)]
+        assert codes(nine, pa.array([moment])) == [(0, True)]
+    before = Category("x", values=("1969-12-31 23:59:59.999999",), unknown="drop")
+    for moments in (pa.array([-500], pa.timestamp("ns")), np.array([-500], dtype="datetime64[ns]")):
+        assert codes(before, moments) == [(0, True)], "half a microsecond before 1970"
+
+
+def test_a_row_of_bytes_is_a_value():
+    assert Schema([AGES]).table([1, b"5"]).kept["x"].tolist() == [True, False]
+
+
+def test_bounds_that_floats_do_not_have_are_refused_at_once():
+    for top in ("1e400", "1e99999999", "1e-99999999"):
+        with pytest.raises(BadBounds):
+            Number("x", min=0, max=top, step=top)
+
+
+def test_ids_of_floats_that_have_lost_digits_are_refused():
+    people = Schema([AGES], id="id")
+    assert people.table({"id": np.array([7.0]), "x": [1]}).ids == ["7"]
+    with pytest.raises(BadColumns, match="lost digits of ids"):
+        people.table(pd.DataFrame({"id": [2**53, 2**53 + 1, 0.5], "x": [1, 2, 3]}))

@@ -101,16 +101,17 @@ def _connect(url: str, shown: str, folder: Path) -> Any:
         raise BadConnection(
             shown, f"names a backend that Ibis does not have: {scheme}.", f"Backends: {', '.join(known)}."
         )
+    if scheme == "sqlite":
+        problem = "has columns without types, which a database cannot add up value by value."
+        raise BadConnection(shown, problem, 'Name the file itself: source = "people.db".')
     try:
         if scheme == "pyspark":
             return _spark(rest)
-        if scheme in ("duckdb", "sqlite") and rest and not rest.startswith((":memory:", "md:")):
+        if scheme == "duckdb" and rest and not rest.startswith((":memory:", "md:")):
             path = folder / rest.partition("?")[0]
             if not path.is_file():
                 raise BadConnection(shown, "is not there.", "Check the path: it is relative to the spec.")
-            return (
-                ibis.duckdb.connect(path, read_only=True) if scheme == "duckdb" else ibis.sqlite.connect(path)
-            )
+            return ibis.duckdb.connect(path, read_only=True)
         return ibis.connect(url)
     except UndeletedError:
         raise

@@ -68,7 +68,7 @@ def plain(values: Any, postgres: bool) -> Any:
     if kind.is_decimal() and kind.scale == 0 and (kind.precision or _WIDEST) < _WIDEST:
         number = values.cast("float64")
         return number.isnan().ifelse(ibis.null(_WIDE), values.cast(_WIDE)) if postgres else values.cast(_WIDE)
-    if kind.is_uuid() or kind.is_decimal():
+    if kind.is_uuid() or kind.is_decimal() or kind.is_unknown():
         return values.cast("string")  # as it is written, and not as a driver makes it
     return values
 

@@ -23,8 +23,7 @@ from undeleted.arrays import IntArray
 from undeleted.errors import BadFile, StoreError, UndeletedError
 from undeleted.stores._bucket_table import BucketTable, soil
 from undeleted.stores._buckets import TAG
-from undeleted.stores._contents import FORMAT, Contents, Post, Published, Publishing, State, require_cap
-from undeleted.stores._held import NONCE
+from undeleted.stores._contents import FORMAT, Post, Published, Publishing, State
 from undeleted.stores._migrations import migrate
 from undeleted.stores._pieces import SLOT, how_many, joined_posts, piece_tag, pieces_of
 from undeleted.stores._place import (
@@ -42,21 +41,12 @@ from undeleted.stores._place import (
     wrong,
 )
 from undeleted.stores._records import tag_of
-from undeleted.stores._sealed import MARK, chunk_mark, mark, seal, state_mark
-from undeleted.stores._store import CHUNK, DAMAGED, UNREADABLE, Moved, Store
+from undeleted.stores._sealed import MARK, mark, state_mark
+from undeleted.stores._sqlite_filling import fill, fill_held, foreign, is_marked, marked
+from undeleted.stores._store import DAMAGED, UNREADABLE, Moved, Store
 
 MEMORY = ":memory:"
 IN_PASSING = 1.0  # seconds that opening and closing wait for readers, to erase what is left
-_SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE state (
-    one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL,
-    held INTEGER NOT NULL, due REAL NOT NULL, enough INTEGER NOT NULL, mark BLOB NOT NULL
-);
-CREATE TABLE held (chunk INTEGER PRIMARY KEY, data BLOB NOT NULL);
-CREATE TABLE shapes (publication INTEGER PRIMARY KEY, shape BLOB NOT NULL);
-CREATE TABLE cells (chunk INTEGER PRIMARY KEY, data BLOB NOT NULL);
-"""
 
 
 class SqliteStore(Store):
@@ -87,7 +77,7 @@ class SqliteStore(Store):
         """
         if path == MEMORY:
             connection, key = connect(MEMORY), key or os.urandom(32)
-            _fill(connection, contents(key), key)
+            fill(connection, contents(key), key)
             return cls(path, connection, key)
         path = os.path.realpath(path)
         with publisher(path):
@@ -97,7 +87,7 @@ class SqliteStore(Store):
                 key = write_key(new_key, key)
                 os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
                 connection = connect(str(unfinished))
-                _fill(connection, contents(key), key)
+                fill(connection, contents(key), key)
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 connection.close()
                 sync(unfinished)
@@ -316,7 +306,7 @@ class SqliteStore(Store):
     def _write_held(self, held: Mapping[int, bytes]) -> None:
         [(rows,)] = self._db.execute("SELECT count(*) FROM held")
         if held and not rows:  # all chunks at once and in order, so that SQLite never moves one
-            _fill_held(self._db, self._key, self._chunks[-1], {})
+            fill_held(self._db, self._key, self._chunks[-1], {})
         soil(self._db, "held", "chunk", (c for c, d in held.items() if not any(d)))
         self._db.executemany(
             "UPDATE held SET data = ? WHERE chunk = ?",
@@ -380,60 +370,3 @@ class SqliteStore(Store):
         """Inside a transaction: what a newer format says of the same store."""
         self._db.execute("DELETE FROM meta")
         self._db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-
-
-def _fill(db: sqlite3.Connection, contents: Contents, key: bytes) -> None:
-    """Everything a new store holds, in one transaction."""
-    db.executescript("BEGIN;" + _SCHEMA)
-    slots = np.concatenate(list(contents.slots()))
-    people, slots = BucketTable.filled(db, "people", slots, key, together=contents.together)
-    if contents.most is not None and len(slots) > contents.most:
-        tags = slots[:, :TAG]
-        require_cap(int((tags[contents.most :] == tags[: -contents.most]).all(axis=1).sum()), contents.most)
-    pieces, _ = BucketTable.filled(db, "pieces", pieces_of(key, contents.posts()), key)
-    db.executemany("INSERT INTO shapes VALUES (?, ?)", enumerate(contents.shapes))
-    chunk = 0
-    for cells in contents.cells:
-        for start in range(0, cells.size, CHUNK):
-            part = np.zeros(CHUNK, dtype="<i8")
-            part[: cells[start : start + CHUNK].size] = cells[start : start + CHUNK]
-            db.execute(
-                "INSERT INTO cells VALUES (?, ?)", (chunk, marked(key, "cells", chunk, part.tobytes()))
-            )
-            chunk += 1
-    if contents.held:
-        _fill_held(db, key, chunk, dict(contents.held))
-    meta = contents.meta() | people.meta | pieces.meta
-    meta["seal"] = seal(key, meta, contents.shapes)
-    db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-    state = astuple(contents.state)
-    db.execute("INSERT INTO state VALUES (1, ?, ?, ?, ?, ?)", (*state, state_mark(key, *state)))
-    db.execute("COMMIT")
-
-
-def _fill_held(db: sqlite3.Connection, key: bytes, chunks: int, held: dict[int, bytes]) -> None:
-    """All chunks at once and in order, so that SQLite never moves one, and none tells by being there."""
-    empty = bytes(NONCE + 8 * CHUNK)
-    written = ((c, marked(key, "held", c, held.get(c, empty))) for c in range(chunks))
-    db.executemany("INSERT INTO held VALUES (?, ?)", written)
-
-
-def marked(key: bytes, table: str, chunk: int, data: bytes) -> bytes:
-    """A chunk as it is written."""
-    return data + chunk_mark(key, table, chunk, data)
-
-
-def is_marked(key: bytes, table: str, chunk: Any, data: Any) -> bool:
-    """Whether a chunk is as it was written."""
-    size = 8 * CHUNK + (NONCE if table == "held" else 0)
-    whole = isinstance(chunk, int) and isinstance(data, bytes) and len(data) == size + MARK
-    return whole and data[-MARK:] == chunk_mark(key, table, chunk, data[:-MARK])
-
-
-def foreign(db: sqlite3.Connection) -> list[str]:
-    """What is in the file that is not ours: a trigger would undo a deletion, or keep who left."""
-    ours = {"meta", "state", "held", "shapes", "cells", "people", "pieces"}
-    found = db.execute("SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'")
-    if {tuple(row) for row in found} == {("table", name) for name in ours}:
-        return []
-    return ["it holds tables, triggers or views that are not the store's, or lacks some that are"]

@@ -29,7 +29,7 @@ _CSV = """read_csv(?, delim = '{delimiter}', header = true, quote = '"', escape 
 _GUESSED = """read_csv(?, delim = '{delimiter}', header = true, quote = '"', escape = '"', comment = '',
     hive_partitioning = false)"""
 _PARQUET = "read_parquet(?, hive_partitioning = false)"
-_LONGEST = 1 << 26  # bytes of a row of a CSV
+_LONGEST = 1 << 24  # bytes of a row of a CSV
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON = (".json", ".jsonl", ".ndjson")
 SQLITE = (".db", ".sqlite", ".sqlite3")

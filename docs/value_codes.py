@@ -35,7 +35,7 @@ lets one person's value refuse a whole table**; whoever watches may learn from a
 value does not fit. With `drop`, `clamp`, `round` and `other` no value does. Apart from rules, a table is
 refused if a row has no id, if a person has more rows than the cap (with `excess = "error"`), or if the file
 itself is broken: a row of a CSV with too few or too many fields, line endings of two kinds, a row of more
-than 64 MiB, text that is not UTF-8, JSON that is none.
+than 16 MiB, text that is not UTF-8, JSON that is none.
 
 Grids and categories beyond 2⁵³ refuse columns that may have lost digits before they came here: numpy's,
 Arrow's and polars' floats, and all of pandas' own types but for nullable integers and texts, whatever they

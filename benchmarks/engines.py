@@ -1,6 +1,6 @@
 """The same publication by every engine, at 20 million rows, in one run: time, memory, and the same integers.
 
-    arrays      DuckDB reads Parquet, numpy adds in blocks: the default
+    arrays      Arrow reads Parquet, numpy adds in blocks: the default
     duckdb      Ibis on a DuckDB file
     postgres    Ibis on PostgreSQL, on a server that the benchmark starts
     pyspark     Ibis on Spark, local[2], from Parquet

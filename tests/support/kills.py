@@ -96,7 +96,7 @@ def child(job, path, step, names):
 def _steps(path):
     """After which functions a publication can be stopped."""
     if not str(path).startswith("postgresql"):
-        return (sqlite, "write_key", "key"), (sqlite, "_fill", "filled"), (os, "link", "moved")
+        return (sqlite, "write_key", "key"), (sqlite, "fill", "filled"), (os, "link", "moved")
     from undeleted.stores import _postgres_key, postgres
 
     return (_postgres_key, "write_key", "key"), (postgres, "fill", "filled"), (postgres, "_commit", "moved")

@@ -43,7 +43,6 @@ def test_all_claims_hold_some_with_a_correction(report):
         assert claim["verdict"] == expected, [f for f in claim["figures"] if not f["holds"]]
         assert bool(claim["correction"]) == (name in CORRECTED)
         assert claim["pictures"], name
-    assert sum(said["seconds"].values()) < 180, "quick"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -453,7 +453,11 @@ def test_one_person_more_in_a_file_moves_no_total_further_than_the_noise_is_made
     def totals(rows, number):
         path = tmp_path / f"people{number}.{suffix}"
         table = write(rows, path, lambda: request.getfixturevalue("server"))
-        return Arrays(files.read(str(path), PEOPLE)) if table is None else Ibis(PEOPLE, table)
+        if table is None:
+            return Arrays(files.read(str(path), PEOPLE))
+        engine = Ibis(PEOPLE, table)
+        request.addfinalizer(engine.close)
+        return engine
 
     before = totals(TYPICAL, "")
     linear = [m.statistic for m in MECHANISMS.values() if isinstance(m, Linear)]

@@ -161,6 +161,8 @@ class Number:
             raise BadColumns([self.name], problem, "Declare a Boolean, or give a list.")
         codes, verdicts = self._judge.column(incoming(values))
         kept = np.ones(len(codes), dtype=bool)
+        if not verdicts.any():  # everything fits, as mostly
+            return codes, kept
         for verdict, rule, text in (
             (Verdict.MISSING, "missing", "values must be present"),
             (Verdict.NOT_A_NUMBER, "not_a_number", "values must be numbers"),

@@ -107,7 +107,8 @@ def measured(side: str, path: Path) -> dict[str, float]:
 
 
 def side(name: str, path: str) -> None:
-    for module in ("duckdb", "pyarrow.parquet", "pyarrow.compute", "undeleted.curator"):  # start-up is not what is compared
+    # Start-up is not what is compared.
+    for module in ("duckdb", "pyarrow.parquet", "pyarrow.compute", "undeleted.curator"):
         importlib.import_module(module)
     started, before = time.perf_counter(), time.process_time()
     found = {"ours": ours, "by_hand": by_hand, "records": records}[name](path)

@@ -11,8 +11,11 @@ Readers ask at a fixed rate, first while nothing happens, then while a list of a
 
 import argparse
 import asyncio
+import contextlib
 import http.client
 import json
+import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -32,35 +35,70 @@ from undeleted.http.keys import Keys, keys_at
 from undeleted.spec.example import SPEC, write_people
 
 SERVERS = Path(__file__).parent / "servers"
-CONNECTIONS, SECONDS, LEAVERS = 64, 4.0, 32_000
+LOADS = (64, 1000, 2000, 4000)  # connections
+SECONDS, LEAVERS = 6.0, 40_000
 RATE = 50  # readers' requests a second
+SAME = "erases as ours does"
 RIVALS = {
     "ours": ("ours.py", "512"),
-    "straightforward": ("straightforward.py", "erase"),
-    "never erases": ("straightforward.py", "commit"),
-    "never erases, blocks its loop": ("straightforward.py", "block"),
-    "ours, one at a time": ("ours.py", "1"),
+    SAME: ("straightforward.py", "fastapi", "within-a-second"),
+    "never erases": ("straightforward.py", "fastapi", "never"),
+    "Starlette alone, never erases": ("straightforward.py", "starlette", "never"),
 }
+
+
+class Crowd:
+    """Many connections, each with a request at a time; who is refused asks again at once."""
+
+    def __init__(self, port: int, requests: list[bytes]) -> None:
+        self.port, self.requests = port, requests
+        self.times, self.deleted, self.refused, self.lost = list[float](), 0, 0, 0
+        self.asking, self.end, self.open = False, float("inf"), 0
+        self.ended, self.tasks = asyncio.Event(), set[Any]()
+
+    async def ask(self, connections: int) -> None:
+        """All of them connect; then all of them ask, for some seconds."""
+        loop = asyncio.get_running_loop()
+        made = [
+            (await loop.create_connection(lambda: Caller(self), "127.0.0.1", self.port))[1]
+            for _ in range(connections)
+        ]
+        self.asking, self.end = True, time.perf_counter() + SECONDS
+        for caller in made:
+            caller.ask()
+        await self.ended.wait()
+
+    async def again(self) -> None:
+        """A connection that was closed is opened again."""
+        with contextlib.suppress(OSError):
+            await asyncio.get_running_loop().create_connection(lambda: Caller(self), "127.0.0.1", self.port)
+        self.is_over()
+
+    def is_over(self) -> None:
+        if not self.open and time.perf_counter() > self.end:
+            self.ended.set()
 
 
 class Caller(asyncio.Protocol):
     """One connection: a request, its answer, the next request."""
 
-    def __init__(self, requests: list[bytes], times: list[float], end: float) -> None:
-        self._requests, self._times, self._end = requests, times, end
-        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._data, self._need = b"", 0
+    def __init__(self, crowd: Crowd) -> None:
+        self._crowd = crowd
+        self._data, self._need, self._mine = b"", 0, b""
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
-        self._ask()
+        self._crowd.open += 1
+        if self._crowd.asking:
+            self.ask()
 
-    def _ask(self) -> None:
-        if not self._requests or time.perf_counter() > self._end:
+    def ask(self) -> None:
+        if not self._crowd.requests or time.perf_counter() > self._crowd.end:
             self._transport.close()
             return
         self._began = time.perf_counter()
-        self._transport.write(self._requests.pop())
+        self._mine = self._crowd.requests.pop()
+        self._transport.write(self._mine)
 
     def data_received(self, data: bytes) -> None:
         self._data += data
@@ -68,38 +106,43 @@ class Caller(asyncio.Protocol):
             head, found, _ = self._data.partition(b"\r\n\r\n")
             if not found:
                 return
-            if not head.startswith(b"HTTP/1.1 200"):
+            self._fine = head.startswith(b"HTTP/1.1 200")
+            if not self._fine and not head.startswith(b"HTTP/1.1 503"):
                 raise SystemExit(head.decode())
             length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
             self._need = len(head) + 4 + int(length)
         if len(self._data) >= self._need:
-            self._times.append(time.perf_counter() - self._began)
-            self._data, self._need = b"", 0
-            self._ask()
+            now = time.perf_counter()
+            if not self._fine:
+                self._crowd.refused += 1
+                self._crowd.requests.append(self._mine)
+            else:
+                self._crowd.deleted += 1
+                if now <= self._crowd.end:
+                    self._crowd.times.append(now - self._began)
+            self._data, self._need, self._mine = b"", 0, b""
+            self.ask()
 
     def connection_lost(self, error: Exception | None) -> None:
-        self.closed.set_result(None)
-
-
-async def load(port: int, requests: list[bytes]) -> list[float]:
-    """The times of all answers."""
-    times: list[float] = []
-    loop, end = asyncio.get_running_loop(), time.perf_counter() + SECONDS
-    made = [
-        await loop.create_connection(lambda: Caller(requests, times, end), "127.0.0.1", port)
-        for _ in range(CONNECTIONS)
-    ]
-    await asyncio.gather(*(caller.closed for _, caller in made))
-    return times
+        crowd = self._crowd
+        crowd.open -= 1
+        if self._mine:
+            crowd.lost += 1
+        if crowd.requests and time.perf_counter() < crowd.end:
+            crowd.tasks.add(task := asyncio.ensure_future(crowd.again()))
+            task.add_done_callback(crowd.tasks.discard)
+        else:
+            crowd.is_over()
 
 
 @contextmanager
-def served(script: str, store: str, option: str) -> Iterator[int]:
-    command = [sys.executable, str(SERVERS / script), store, option]
+def served(script: str, store: str, *options: str) -> Iterator[tuple[int, int]]:
+    """A server's port and process."""
+    command = [sys.executable, str(SERVERS / script), store, *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
-        yield int(process.stdout.readline())
+        yield int(process.stdout.readline()), process.pid
     finally:
         process.terminate()
         process.wait()
@@ -119,44 +162,77 @@ def share(times: list[float], q: float) -> float:
     return 1000 * sorted(times)[int(q * (len(times) - 1))]
 
 
-def people_leave(bench: Bench, folder: Path) -> None:
-    """Deletions a second, each server in its turn, several times."""
-    write_people(folder / "people.csv", 7, LEAVERS)
+def memory(process: int) -> float:
+    """Megabytes that a process holds."""
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGESIZE") / 2**20
+
+
+class Health:
+    """Somebody who asks whether the service lives, over a new connection each time."""
+
+    def __init__(self, port: int) -> None:
+        command = [sys.executable, str(SERVERS / "health.py"), str(port)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def told(self) -> list[float]:
+        out, _ = self._process.communicate("")
+        found: list[float] = json.loads(out)
+        return found
+
+
+def crowds_leave(bench: Bench, folder: Path) -> None:
+    """Deletions a second, each server in its turn, several times, at every load."""
     spec = folder / "spec.toml"
     spec.write_text(SPEC, encoding="utf-8")
-    rates: dict[str, list[float]] = {name: [] for name in RIVALS}
-    slow: dict[str, list[float]] = {name: [] for name in RIVALS}
+    write_people(folder / "people.csv", 7, LEAVERS)
+    with Curator.from_spec(spec, folder / "whole.db") as curator:
+        receipts = [json.loads(line)["receipt"] for line in curator.receipts(spec)]
+    loads = bench.options.loads
+    rates: dict[tuple[str, int], list[float]] = {(name, n): [] for name in RIVALS for n in loads}
+    health: dict[int, list[float]] = {n: [] for n in loads}
     for run in range(bench.seeds):
-        for name, (script, option) in RIVALS.items():
-            store = str(folder / f"{run}-{list(RIVALS).index(name)}.db")
-            with Curator.from_spec(spec, store) as curator:
-                receipts = [json.loads(line)["receipt"] for line in curator.receipts(spec)]
-            with served(script, store, option) as port:
-                times = uvloop.run(load(port, requests_of(receipts)))
-            with Curator.open(store) as curator:
-                assert len(curator.store.tags()) == LEAVERS - len(times), "each was deleted once"
-            rates[name].append(len(times) / SECONDS)
-            slow[name].append(share(times, 0.99))
-            bench.row(
-                run=run,
-                server=name,
-                deletions_per_second=rates[name][-1],
-                p50_ms=share(times, 0.5),
-                p99_ms=slow[name][-1],
-            )
-    ours = statistics.median(rates["ours"])
-    for name in RIVALS:
-        if name == "ours":
-            continue
-        bar = 3.0 if name == "straightforward" else 1.5
-        ratio = ours / statistics.median(rates[name])
+        for name, (script, *options) in RIVALS.items():
+            store = str(folder / "a.db")
+            for n in loads:
+                for end in (".key", ""):
+                    shutil.copy(folder / f"whole.db{end}", f"{store}{end}")
+                with served(script, store, *options) as (port, process):
+                    crowd = Crowd(port, requests_of(receipts))
+                    asks = Health(port) if name == "ours" else None
+                    uvloop.run(crowd.ask(n))
+                    health[n] += asks.told() if asks else []
+                    held = memory(process)
+                with Curator.open(store) as curator:
+                    gone = LEAVERS - len(curator.store.tags())
+                    assert crowd.deleted <= gone <= crowd.deleted + crowd.lost, "each was deleted once"
+                rates[name, n].append(len(crowd.times) / SECONDS)
+                bench.row(
+                    run=run,
+                    server=name,
+                    connections=n,
+                    deletions_per_second=rates[name, n][-1],
+                    p50_ms=share(crowd.times, 0.5),
+                    p99_ms=share(crowd.times, 0.99),
+                    refused=crowd.refused,
+                    lost=crowd.lost,
+                    megabytes=held,
+                )
+    middle = {key: statistics.median(found) for key, found in rates.items()}
+    for n in loads:
+        best = max((name for name in RIVALS if name != "ours"), key=lambda name: middle[name, n])
         bench.claim(
-            f"at {CONNECTIONS} connections at least {bar:g} times the deletions of: {name}",
-            ratio >= bar,
-            ratio=ratio,
-            p99_ms=statistics.median(slow["ours"]),
-            its_p99_ms=statistics.median(slow[name]),
+            f"at {n:,} connections no fewer deletions than the best of the others (within 5 %)",
+            middle["ours", n] >= 0.95 * middle[best, n],
+            ours=middle["ours", n],
+            best=best,
+            its=middle[best, n],
         )
+        late = share(health[n], 0.99)
+        bench.claim(f"at {n:,} connections health answers within 100 ms (p99)", late <= 100, ms=late)
+    first = loads[0]
+    ratio = middle["ours", first] / middle[SAME, first]
+    bench.claim(f"at {first} connections 3 times the deletions of: {SAME}", ratio >= 3, ratio=ratio)
 
 
 def read(port: int, key: str, until: threading.Event, times: list[float]) -> None:
@@ -196,7 +272,7 @@ def readers_keep_their_latency(bench: Bench, folder: Path, people: int) -> None:
         thread.join()
         return times
 
-    with served("ours.py", store, "512") as port:
+    with served("ours.py", store, "512") as (port, _):
         quiet = measured(port, lambda: time.sleep(10))
         said: dict[str, Any] = {}
 
@@ -227,12 +303,14 @@ def readers_keep_their_latency(bench: Bench, folder: Path, people: int) -> None:
 def main() -> None:
     def options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--people", type=int, default=1_000_000, help="on the list that streams in")
+        parser.add_argument("--loads", type=int, nargs="+", default=LOADS, help="connections")
 
     bench = Bench("serve", __doc__ or "", seeds=5, options=options)
     with tempfile.TemporaryDirectory() as name:
-        people_leave(bench, Path(name))
+        crowds_leave(bench, Path(name))
     with tempfile.TemporaryDirectory() as name:
-        readers_keep_their_latency(bench, Path(name), bench.options.people)
+        if bench.options.people:
+            readers_keep_their_latency(bench, Path(name), bench.options.people)
     bench.finish()
 
 

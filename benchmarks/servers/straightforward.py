@@ -1,18 +1,28 @@
-"""The server that one would write over the library: a plain function a request, which commits on its own.
+"""The servers that one would write over the library: a request commits on its own.
 
-    python straightforward.py STORE erase|commit|block
+    python straightforward.py STORE fastapi|starlette at-once|within-a-second|never
 
-FastAPI runs plain functions in its thread pool, which is its documented way for work that blocks.  `erase`
-keeps the promise of `Curator.delete`, durable and erased before it answers; `commit` never erases; `block`
-does that in the event loop, without a thread.  The port is the first line that it prints.
+FastAPI runs plain functions in its thread pool, which is its documented way for work that blocks.  Starlette
+alone has no models and no thread: it works in its event loop, which is quicker here, and blocks all others.
+
+They differ in when they erase.  `at-once` does before it answers, as `Curator.delete` does; `within-a-second`
+in a thread of its own, as our service does; `never` promises less than any of ours.  The port is the first
+line that it prints.
 """
 
+import json
 import sys
+import threading
+import time
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 from undeleted.http.server import listen
 from undeleted.receipts import Receipt, issuer_of
@@ -29,33 +39,44 @@ class Left(BaseModel):
     data_set: str
 
 
-def build(place: str, kind: str) -> FastAPI:
+def build(place: str, framework: str, erases: str) -> Any:
     store = open_store(place)
     issuer = issuer_of(store)
-    app = FastAPI()
 
-    def deleted(sent: Leaving) -> Left:
-        receipt = Receipt.parse(sent.receipt)
+    def deleted(text: str) -> dict[str, str]:
+        receipt = Receipt.parse(text)
         tag = issuer.tag_in(receipt)
         if tag is not None:
             store.delete_tagged([tag])
-            if kind == "erase":
+            if erases == "at-once":
                 store.erase()
-        return Left(certificate=issuer.certificate(receipt), data_set=issuer.name)
+        return {"certificate": issuer.certificate(receipt), "data_set": issuer.name}
 
-    if kind == "block":
+    def erase() -> None:
+        while True:
+            time.sleep(0.5)
+            store.erase(0.01)
 
-        @app.post("/v1/deletions")
-        async def leave(sent: Leaving) -> Left:
-            return deleted(sent)
+    if erases == "within-a-second":
+        threading.Thread(target=erase, daemon=True).start()
+    return over_fastapi(deleted) if framework == "fastapi" else over_starlette(deleted)
 
-    else:
 
-        @app.post("/v1/deletions")
-        def leave_in_a_thread(sent: Leaving) -> Left:
-            return deleted(sent)
+def over_fastapi(deleted: Any) -> FastAPI:
+    app = FastAPI()
+
+    @app.post("/v1/deletions")
+    def leave(sent: Leaving) -> Left:
+        return Left(**deleted(sent.receipt))
 
     return app
+
+
+def over_starlette(deleted: Any) -> Starlette:
+    async def leave(request: Request) -> JSONResponse:
+        return JSONResponse(deleted(json.loads(await request.body())["receipt"]))
+
+    return Starlette(routes=[Route("/v1/deletions", leave, methods=["POST"])])
 
 
 class Server(uvicorn.Server):
@@ -65,8 +86,7 @@ class Server(uvicorn.Server):
 
 
 if __name__ == "__main__":
-    _, place, kind = sys.argv
-    config = uvicorn.Config(
-        build(place, kind), access_log=False, log_level="critical", http="httptools", loop="uvloop"
-    )
+    _, place, framework, erases = sys.argv
+    app = build(place, framework, erases)
+    config = uvicorn.Config(app, access_log=False, log_level="critical", http="httptools", loop="uvloop")
     Server(config).run(sockets=[listen("127.0.0.1", 0)])

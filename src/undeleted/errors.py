@@ -26,7 +26,9 @@
     │   └── BadSpec               a line of a spec that cannot be
     ├── BadConnection             a database that cannot be reached, or has no such table
     ├── StoreError                a store that is held, missing its key, or not as it was left
+    │   └── StoreGone             a store whose place holds something else by now, or nothing
     ├── BadReceipt                a text that has not the form of a receipt
+    ├── FalseReceipt              a receipt that this data set did not sign
     ├── Busy                      too much is asked for at once
     ├── MissingBounds             an estimator without public bounds, classes or categories
     ├── UndeclaredValue           a label or category that an estimator's declaration does not have
@@ -287,6 +289,10 @@ class StoreError(UndeletedError):
     """A store that is held, missing its key, or not as it was left."""
 
 
+class StoreGone(StoreError):
+    """A store whose place holds something else by now, or nothing: what is written would not be found."""
+
+
 class BadReceipt(UndeletedError):
     """A text that has not the form of a receipt.  Whether a receipt is genuine is another question."""
 
@@ -294,6 +300,16 @@ class BadReceipt(UndeletedError):
         super().__init__(
             "this has not the form of a receipt; nothing was deleted.",
             "Give the whole receipt, as it was handed out: three parts with a dot between.",
+        )
+
+
+class FalseReceipt(UndeletedError):
+    """A receipt that this data set did not sign, which anybody can tell who has its public key."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this receipt is not of this data set, or was altered; nothing was deleted.",
+            "Give it whole, as you were given it; or go to the service that gave it to you.",
         )
 
 

@@ -25,7 +25,6 @@ from typing import Any
 
 from undeleted.errors import BadQuestion, BadReceipt
 from undeleted.stores import Store
-from undeleted.stores._buckets import TAG
 from undeleted.stores._records import tag_of
 
 try:
@@ -183,12 +182,6 @@ class Issuer(DataSet):
         except InvalidTag:
             return None
         return tag if genuine else None
-
-    def tag(self, receipt: Receipt) -> bytes:
-        """The same, with a tag that is nobody's for a receipt that names nobody; always the same one."""
-        nobody = blake2b(receipt.token.encode(), digest_size=TAG, key=self._key, person=b"undeleted-none")
-        found = self.tag_in(receipt)
-        return nobody.digest() if found is None else found
 
     def certificate(self, receipt: Receipt) -> str:
         """What its holder keeps; the same for the same receipt."""

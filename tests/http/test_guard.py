@@ -69,7 +69,7 @@ def test_a_request_that_takes_too_long_is_told(published, monkeypatch):
     monkeypatch.setattr(Service, "status", slow)
     with client_of(published.store, patience=0.1) as client:
         answer = client.get("/v1/status", headers=published.header("operator"))
-    assert (answer.status_code, answer.headers["content-type"]) == (408, "application/problem+json")
+    assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
 
 
 def test_a_bug_is_a_problem_whose_message_goes_nowhere(published, monkeypatch, capfd):

@@ -49,6 +49,49 @@ def test_people_leave_readers_read_operators_delete(server, mark, tmp_path):
         assert len(curator.store.tags()) == 98
 
 
+def test_a_server_that_is_down_is_503_for_strangers_soon_and_goes_on_when_it_is_back(server, mark, tmp_path):
+    """Nobody waits for the tries of those who came before, and nobody reads the database's address."""
+    import time
+
+    url = server.url(mark, tmp_path / "people.key")
+    (tmp_path / "people.csv").write_text(table(100))
+    (tmp_path / "spec.toml").write_text(SPEC)
+    with Curator.from_spec(tmp_path / "spec.toml", url) as curator:
+        lines = [json.loads(line) for line in curator.receipts(tmp_path / "spec.toml")]
+    keys = Keys(keys_at(url))
+    reader, operator = (
+        {"Authorization": f"Bearer {keys.create(role, role)}"} for role in ("reader", "operator")
+    )
+
+    def leave(number):
+        return client.post("/v1/deletions", json={"receipt": lines[number]["receipt"]})
+
+    with client_of(url) as client:
+        assert leave(1).status_code == 200
+        assert client.get("/health/ready").status_code == 200
+        server.stop()
+        try:
+            answers = [leave(2), client.get("/v1/publications", headers=reader), leave(2)]
+            asked = client.app.state.service._writer._work_queue.qsize()
+            answers += [leave(2) for _ in range(20)]
+            assert client.app.state.service._writer._work_queue.qsize() <= asked + 1, "refused at once"
+            assert {answer.status_code for answer in answers} == {503}
+            assert all(answer.headers["retry-after"] for answer in answers)
+            assert "127.0.0.1" not in "".join(answer.text for answer in answers)
+            assert client.get("/health/ready").status_code == 503
+            assert "cannot be reached" in client.get("/v1/status", headers=operator).json()["detail"]
+        finally:
+            server.start()
+        deadline = time.monotonic() + 60
+        while client.get("/health/ready").status_code != 200:
+            assert time.monotonic() < deadline, "it goes on"
+            time.sleep(0.1)
+        assert leave(2).status_code == 200
+        assert client.get("/v1/check", headers=operator).json() == {"whole": True, "problems": []}
+    with Curator.open(url) as curator:
+        assert len(curator.store.tags()) == 98
+
+
 def test_a_password_is_never_printed(capsys):
     from undeleted.cli import run
 

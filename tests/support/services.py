@@ -97,9 +97,9 @@ def client_of(store, **settings):
 
 
 @contextlib.contextmanager
-def running(*arguments, env=None):
+def running(*arguments, env=None, before=()):
     """`undeleted serve` in a process of its own; it ends with SIGTERM, if it has not ended before."""
-    command = [sys.executable, "-m", "undeleted", "serve", "--port", "0", "--json", *arguments]
+    command = [*before, sys.executable, "-m", "undeleted", "serve", "--port", "0", "--json", *arguments]
     log = tempfile.TemporaryFile("w+")  # a pipe that nobody reads would fill up  # noqa: SIM115
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=log, text=True, env={**os.environ, **(env or {})}

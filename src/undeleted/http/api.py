@@ -69,15 +69,30 @@ def service_of(request: Request) -> Service:
     response_model=Left,
     dependencies=[Depends(person())],
     responses=documented(401, 403, 408, 409, 415, 422),
-    openapi_extra={"security": [{}]},  # a key is asked for at a portal alone
+    openapi_extra={
+        "security": [{}],  # a key is asked for at a portal alone
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": Leaving.model_json_schema()}},
+        },
+    },
     tags=["people"],
     summary="Leave with a receipt",
 )
-async def leave(request: Request, sent: Leaving) -> Response:
-    """Delete whom the receipt names.  The answer is durable, and the same for every receipt that has the form
-    of one: fresh, spent, another data set's, forged.  Nobody learns from it who is, or was, here.
+async def leave(request: Request) -> Response:
+    """Delete whom the receipt names.  The answer is durable, and the same for every receipt that this data
+    set signed: fresh, spent, or of somebody who never was here.  Nobody learns from it who is, or was, here.
+    One that it did not sign is a problem that says `"genuine": false`: anybody can tell by the public key.
     """
-    return await leaving.leave(service_of(request), sent)
+    service = service_of(request)
+    wrong = leaving.refused(service, request.scope, dict(request.headers.raw))
+    if wrong is not None:
+        return wrong
+    try:
+        certificate = await leaving.begin(service, await request.body())
+        return Response(leaving.told(service, certificate), media_type="application/json")
+    except Exception as error:
+        return leaving.wrong(service, error)
 
 
 @api.get("/data-set", responses=documented(409), tags=["people"], summary="The public key of the data set")
@@ -298,12 +313,13 @@ async def live() -> Alive:
     return Alive(status="live")
 
 
-@outside.get("/health/ready", tags=["health"], responses=documented(), summary="The store answers")
+@outside.get("/health/ready", tags=["health"], responses=documented(), summary="The store can be written")
 async def ready(request: Request) -> Alive:
+    """Something was written within the last second, by a deletion or for this question; else 503."""
     service = service_of(request)
     if not service.published:
         return Alive(status="waiting for a publication")
-    await service.version()
+    await service.ready()
     return Alive(status="ready")
 
 

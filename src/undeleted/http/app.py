@@ -14,7 +14,7 @@ from undeleted.http import problems
 from undeleted.http.access import Sessions
 from undeleted.http.api import api, outside
 from undeleted.http.guard import Guard, Metrics
-from undeleted.http.pages import pages
+from undeleted.http.pages import as_page, pages
 from undeleted.http.players import Players
 from undeleted.http.service import Service, Settings
 
@@ -48,13 +48,13 @@ def build(settings: Settings) -> Guard:
     )
     app.state.service, app.state.metrics = service, metrics
     app.state.sessions, app.state.players = Sessions(service), Players()
-    problems.install(app)
+    problems.install(app, as_page)
     app.include_router(api)
     app.include_router(outside)
     app.include_router(pages, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"), name="static")
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
-    return Guard(app, service, metrics)
+    return Guard(app, service, metrics, as_page)
 
 
 def document() -> dict[str, Any]:

@@ -15,13 +15,13 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from undeleted.errors import BadFile
-from undeleted.http import leaving, problems
+from undeleted.errors import BadFile, Busy
+from undeleted.http import problems
 from undeleted.http.service import Service
 
 log = logging.getLogger("undeleted.http")
@@ -42,7 +42,9 @@ HEADERS = {
 }
 STREAMED = "/v1/deletions/bulk"  # its length and time are the sender's; a line's are not
 LARGE = (STREAMED, "/v1/publications", "/v1/receipts", "/v1/check")
-AT_ONCE = 1024  # requests
+HEALTH = "/health/"
+AT_ONCE = 1024  # requests that are worked on, beside people's deletions
+HELD = 64 * 1024 * 1024  # bytes of requests that are still arriving
 
 
 class Metrics:
@@ -81,25 +83,30 @@ class Metrics:
         service.batches.handed = self.batches.inc
 
 
-class _Leaving:
-    """What logs and metrics call the quick way."""
-
-    path = leaving.PATH
-
-
 class Guard:
-    """The outermost layer of the application."""
+    """The outermost layer of the application.
 
-    def __init__(self, app: FastAPI, service: Service, metrics: Metrics) -> None:
-        self._app, self._service, self._metrics = app, service, metrics
+    A request takes a slot when all of it has come: whoever sends a byte a minute keeps nobody else out.
+    Whether the service lives is told without one.
+    """
+
+    def __init__(
+        self, app: FastAPI, service: Service, metrics: Metrics, shown: Callable[[Request, Response], Response]
+    ) -> None:
+        self._app, self.service, self._metrics, self._shown = app, service, metrics, shown
         self.state = app.state
         settings = self._settings = service.settings
         headers = dict(HEADERS)
         if settings.https:
             headers["Strict-Transport-Security"] = "max-age=31536000"
-        self._headers = [(k.lower().encode(), v.encode()) for k, v in headers.items()]
+        self.headers = [(k.lower().encode(), v.encode()) for k, v in headers.items()]
         self._hosts = {host.lower() for host in settings.hosts}
-        self._now = 0
+        self._slots = 0
+        self.held = 0  # bytes of requests that are still arriving
+
+    @property
+    def is_full(self) -> bool:
+        return self._slots >= AT_ONCE or self.held > HELD
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -107,42 +114,29 @@ class Guard:
             return
         scope.setdefault("state", {})
         started, status = time.perf_counter(), 0
-        self._now += 1
 
         async def answer(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 there = {name for name, _ in message["headers"]}
-                more = [pair for pair in self._headers if pair[0] not in there]
+                more = [pair for pair in self.headers if pair[0] not in there]
                 if b"cache-control" not in there:
                     more.append((b"cache-control", b"no-store"))
                 message = {**message, "headers": [*message["headers"], *more]}
             await send(message)
 
         try:
-            refused = self._refused(scope)
-            if refused is not None:
-                await refused(scope, receive, answer)
-            elif scope["path"] == leaving.PATH and scope["method"] == "POST":
-                scope["route"] = _Leaving
-                await (await self._left(scope, receive))(scope, receive, answer)
-            else:
-                await self._within_limits(scope, receive, answer, lambda: status)
-        finally:
-            self._now -= 1
-            self._tell(scope, status, time.perf_counter() - started)
-
-    async def _left(self, scope: Scope, receive: Receive) -> Response:
-        try:
-            return await leaving.answer(self._service, scope, receive)
+            wrong = self.refused(scope) or await self._worked(scope, receive, answer)
         except Exception as error:
-            return problems.bug(error)
+            wrong = problems.bug(error)
+        if wrong is not None and not status:
+            scope["app"] = self._app
+            await self._shown(Request(scope), wrong)(scope, receive, answer)
+        self.tell(scope, status, time.perf_counter() - started)
 
-    def _refused(self, scope: Scope) -> Any:
+    def refused(self, scope: Scope) -> Response | None:
         """Whom the service does not talk to at all."""
-        if self._now > AT_ONCE:
-            return problems.problem(503)
         headers = dict(scope["headers"])
         if self._hosts and _name_of(headers.get(b"host", b"")) not in self._hosts:
             return problems.problem(421)
@@ -151,6 +145,83 @@ class Guard:
             return problems.problem(413)
         return None
 
+    async def _worked(self, scope: Scope, receive: Receive, send: Send) -> Response | None:
+        """Let the application answer; what is wrong, if it cannot."""
+        most, patience = self._limits(scope)
+        if patience is None:
+            return await self._streamed(scope, receive, send, most)
+        try:
+            async with asyncio.timeout(patience):
+                body = await self._body(receive, most)
+        except TimeoutError:
+            return problems.problem(408)
+        except _TooMuch:
+            return problems.problem(413)
+        except Busy:
+            return self._no_room()
+        if body is None:  # whoever asked has gone
+            return problems.problem(400)
+        if scope["path"].startswith(HEALTH):
+            await self._app(scope, _again(body, receive), send)
+            return None
+        if self.is_full:
+            return self._no_room()
+        self._slots += 1
+        try:
+            async with asyncio.timeout(patience):
+                await self._app(scope, _again(body, receive), send)
+        except TimeoutError:
+            return problems.problem(503, "the answer took too long.")
+        finally:
+            self._slots -= 1
+        return None
+
+    def _no_room(self) -> Response:
+        self.service.standing.refused()
+        return problems.problem(503)
+
+    async def _body(self, receive: Receive, most: int) -> bytes | None:
+        """All of a request; of all that are still arriving only so much is held."""
+        parts = bytearray()
+        try:
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return None
+                part = message.get("body", b"")
+                parts += part
+                self.held += len(part)
+                if len(parts) > most:
+                    raise _TooMuch
+                if self.held > HELD:
+                    raise Busy("too much is arriving")
+                if not message.get("more_body", False):
+                    return bytes(parts)
+        finally:
+            self.held -= len(parts)
+
+    async def _streamed(self, scope: Scope, receive: Receive, send: Send, most: int) -> Response | None:
+        """An operator's table or list, which the application reads as it arrives."""
+        left = most
+
+        async def limited() -> Message:
+            nonlocal left
+            message = await receive()
+            left -= len(message.get("body", b""))
+            if left < 0:
+                raise _TooMuch
+            return message
+
+        try:
+            await self._app(scope, limited, send)
+        except _TooMuch:
+            return problems.problem(413)
+        return None
+
+    def is_streamed(self, scope: Scope) -> bool:
+        """Whether an operator sends a table or a list, which takes its time."""
+        return scope["path"] in LARGE and self._limits(scope)[1] is None
+
     def _limits(self, scope: Scope) -> tuple[int, float | None]:
         """Bytes and seconds of a request; an operator may send more and take longer, where that is needed."""
         usual = self._settings.body, self._settings.patience
@@ -158,41 +229,15 @@ class Guard:
             return usual
         sent = dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
         try:
-            key = self._service.keys.find(sent.partition(" ")[2])
+            key = self.service.keys.find(sent.partition(" ")[2])
         except BadFile:
             return usual
         if key is None or key.role != "operator":
             return usual
         return (1 << 62 if scope["path"] == STREAMED else self._settings.upload), None
 
-    async def _within_limits(
-        self, scope: Scope, receive: Receive, send: Send, status: Callable[[], int]
-    ) -> None:
-        left, patience = self._limits(scope)
-
-        async def limited() -> Message:
-            nonlocal left
-            message = await receive()
-            left -= len(message.get("body", b""))
-            if left < 0:
-                raise leaving.TooMuch
-            return message
-
-        try:
-            async with asyncio.timeout(patience):
-                await self._app(scope, limited, send)
-        except leaving.TooMuch:
-            if not status():
-                await problems.problem(413)(scope, receive, send)
-        except TimeoutError:
-            if not status():
-                await problems.problem(408)(scope, receive, send)
-        except Exception as error:
-            answer = problems.bug(error)
-            if not status():
-                await answer(scope, receive, send)
-
-    def _tell(self, scope: Scope, status: int, seconds: float) -> None:
+    def tell(self, scope: Scope, status: int, seconds: float) -> None:
+        """A request is over: the log and the metrics hear of it."""
         route = getattr(scope.get("route"), "path", None) or "none"
         self._metrics.count(scope["method"] if route != "none" else "any", route, status, seconds)
         if log.isEnabledFor(logging.INFO):
@@ -204,6 +249,24 @@ class Guard:
                 "role": scope.get("state", {}).get("role"),
             }
             log.info("request", extra={"facts": facts})
+
+
+class _TooMuch(Exception):
+    """The body is larger than is allowed."""
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """A body that has come, for somebody who has not seen it; then whether they hang up."""
+    first = True
+
+    async def told() -> Message:
+        nonlocal first
+        if first:
+            first = False
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await receive()
+
+    return told
 
 
 class Lines(logging.Formatter):

@@ -1,16 +1,18 @@
 """POST /v1/deletions, the one address that many people use at once, without the machinery of the others.
 
-It answers as the documented route of `api` would; a test holds the two against each other.  Half of the time
-of a request is saved so (`benchmarks/serve.py`).
+The documented route of `api` and the quick way of `protocol` both answer with what is here; a test holds them
+against each other.  What a request costs the event loop is a third so (`benchmarks/serve.py`).
 """
 
 import asyncio
 import json
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.types import Receive, Scope
+from starlette.types import Scope
 
 from undeleted.errors import UndeletedError
 from undeleted.http import problems
@@ -22,9 +24,8 @@ from undeleted.receipts import Receipt
 PATH = "/v1/deletions"
 
 
-async def answer(service: Service, scope: Scope, receive: Receive) -> Response:
-    """What a person hears."""
-    headers = dict(scope["headers"])
+def refused(service: Service, scope: Scope, headers: Mapping[bytes, bytes]) -> Response | None:
+    """Whom nobody listens to: a wrong key, at a portal none, or another kind of content."""
     try:
         role = person_may(service, headers.get(b"authorization", b"").decode("latin-1"))
     except HTTPException as error:
@@ -32,43 +33,39 @@ async def answer(service: Service, scope: Scope, receive: Receive) -> Response:
     scope["state"]["role"] = role
     if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
         return problems.problem(415, "a receipt is sent as application/json.")
-    try:
-        async with asyncio.timeout(service.settings.patience):
-            sent = Leaving.model_validate_json(await _body(receive, service.settings.body))
-        return await leave(service, sent)
-    except TimeoutError:
-        return problems.problem(408)
-    except TooMuch:
-        return problems.problem(413)
-    except ValidationError as error:
-        return problems.invalid(error.errors(include_input=False, include_url=False))
-    except UndeletedError as error:
-        return problems.of(error, operator=False)
+    return None
 
 
-async def leave(service: Service, sent: Leaving) -> Response:
-    """A certificate for a receipt."""
-    certificate = await service.leave(Receipt.parse(sent.receipt))
-    told = {
+def begin(service: Service, body: bytes) -> asyncio.Future[str]:
+    """The certificate for what was sent, or what is wrong with it."""
+    return service.leave(partial(_receipt_in, body))
+
+
+def _receipt_in(body: bytes) -> Receipt:
+    return Receipt.parse(Leaving.model_validate_json(body).receipt)
+
+
+def told(service: Service, certificate: str) -> bytes:
+    """The answer to a genuine receipt."""
+    facts = {
         "certificate": certificate,
         "data_set": service.issuer.name,
         "erased_within_seconds": service.erased_within,
+        "genuine": True,
     }
-    return Response(json.dumps(told), media_type="application/json")
+    return json.dumps(facts).encode()
 
 
-class TooMuch(Exception):
-    """The body is larger than is allowed."""
+def wrong(service: Service, error: BaseException) -> Response:
+    """The answer to everything else."""
+    if isinstance(error, ValidationError):
+        return problems.invalid(error.errors(include_input=False, include_url=False))
+    if isinstance(error, UndeletedError):
+        service.standing.failed(error)
+        return problems.of(error, operator=False)
+    return problems.bug(error)
 
 
-async def _body(receive: Receive, most: int) -> bytes:
-    parts = bytearray()
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return b""
-        parts += message.get("body", b"")
-        if len(parts) > most:
-            raise TooMuch
-        if not message.get("more_body", False):
-            return bytes(parts)
+def parsed(receipt: Receipt) -> Callable[[], Receipt]:
+    """A receipt that was read already."""
+    return lambda: receipt

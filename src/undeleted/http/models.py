@@ -21,13 +21,14 @@ class Leaving(Sent):
 
 
 class Left(BaseModel):
-    """The answer to it: the same, whether the receipt was fresh, spent, or never of anybody here."""
+    """The answer to a genuine receipt: the same, whether it was fresh, spent, or never of anybody here."""
 
     certificate: Annotated[
         str, Field(description="A signed certificate (JWT, EdDSA); worth what its receipt is.")
     ]
     data_set: str
     erased_within_seconds: float | None
+    genuine: Annotated[bool, Field(description="This data set signed the receipt; else it is a problem.")]
 
 
 class Publish(Sent):

@@ -13,16 +13,16 @@ from starlette.exceptions import HTTPException
 from starlette.templating import Jinja2Templates
 
 import undeleted
-from undeleted.errors import BadReceipt, UndeletedError
-from undeleted.http import audits, charts, lab
+from undeleted.errors import BadReceipt, FalseReceipt, UndeletedError
+from undeleted.http import audits, charts, lab, leaving, problems
 from undeleted.http.access import COOKIE, Sessions, key_of
 from undeleted.http.guard import IMPORTS
 from undeleted.http.players import Players
-from undeleted.http.problems import status_of
 from undeleted.http.service import Service
 from undeleted.receipts import Receipt
 from undeleted.report.questions import steadiness
 
+FOR_PROGRAMS = ("/v1", "/health", "/metrics", "/static")
 pages = APIRouter()
 templates = Jinja2Templates(directory=Path(__file__).parent / "templates")
 
@@ -68,6 +68,25 @@ async def _form(request: Request) -> dict[str, str]:
         return {name: values[-1] for name, values in parse_qs(text, max_num_fields=16).items()}
     except ValueError:
         raise HTTPException(400) from None
+
+
+def as_page(request: Request, answer: Response) -> Response:
+    """A problem as a page, for a browser; programs get it as it is."""
+    path = request.url.path
+    if path.startswith(FOR_PROGRAMS) or "text/html" not in request.headers.get("accept", ""):
+        return answer
+    told = json.loads(bytes(answer.body))
+    facts = {"status": told["status"], "what": told["detail"], "remedy": told["remedy"]}
+    if told["status"] in (404, 405):
+        facts["remedy"] = "The pages are above."
+    try:
+        page = _show(request, "problem.html", answer.status_code, **facts)
+    except HTTPException:  # of the file of keys
+        return answer
+    for name in ("retry-after", "allow", "www-authenticate"):
+        if name in answer.headers:
+            page.headers[name] = answer.headers[name]
+    return page
 
 
 # -- dashboard
@@ -126,13 +145,10 @@ async def look_at_receipt(request: Request) -> Response:
     service = _service(request)
     try:
         receipt = Receipt.parse(_pasted(form.get("receipt", "")))
-        genuine = service.issuer.is_genuine(receipt)
+        if not service.issuer.is_genuine(receipt):
+            raise FalseReceipt
     except UndeletedError as error:
-        return _part(request, "_refused.html", status_of(error), what=error.what, remedy=error.remedy)
-    if not genuine:
-        what = "this receipt is not of this data set, or was altered; nothing was deleted."
-        remedy = "Paste it whole, as you were given it; or go to the service that gave it to you."
-        return _part(request, "_refused.html", 422, what=what, remedy=remedy)
+        return _refused(request, error)
     return _part(
         request,
         "_confirm.html",
@@ -152,10 +168,18 @@ async def confirm(request: Request) -> Response:
     if service.settings.portal:
         raise HTTPException(403)
     try:
-        certificate = await service.leave(Receipt.parse(_pasted(form.get("receipt", ""))))
+        receipt = Receipt.parse(_pasted(form.get("receipt", "")))
+        certificate = await service.leave(leaving.parsed(receipt))
     except UndeletedError as error:
-        return _part(request, "_refused.html", status_of(error), what=error.what, remedy=error.remedy)
+        return _refused(request, error)
     return _part(request, "_left.html", certificate=certificate, within=service.erased_within)
+
+
+def _refused(request: Request, error: UndeletedError) -> Response:
+    """What went wrong, in the words for a stranger."""
+    _service(request).standing.failed(error)
+    what, remedy = problems.words(error, operator=False)
+    return _part(request, "_refused.html", problems.status_of(error), what=what, remedy=remedy)
 
 
 def _long(seconds: float) -> str:
@@ -211,7 +235,7 @@ async def laboratory(
     except UndeletedError as wrong:
         error = wrong
     part = "_run.html" if request.headers.get("hx-target") == "run" else "lab.html"
-    status = status_of(error) if error is not None and part == "lab.html" else 200
+    status = problems.status_of(error) if error is not None and part == "lab.html" else 200
     return _show(
         request,
         part,

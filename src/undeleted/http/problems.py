@@ -7,7 +7,7 @@ import http
 import logging
 import re
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -18,9 +18,11 @@ from starlette.exceptions import HTTPException
 
 from undeleted.errors import (
     AlreadyThere,
+    BadConnection,
     BadFile,
     BadReceipt,
     Busy,
+    FalseReceipt,
     NotStarted,
     PrivacyError,
     StoreError,
@@ -39,7 +41,9 @@ _STATUS: tuple[tuple[type[UndeletedError], int], ...] = (
     (NotStarted, 409),
     (Busy, 503),
     (StoreError, 503),
+    (BadConnection, 503),
     (BadReceipt, 422),
+    (FalseReceipt, 422),
     (TooLarge, 422),
     (PrivacyError, 422),
     (BadFile, 422),
@@ -67,6 +71,7 @@ class Problem(BaseModel):
     status: int
     detail: str
     remedy: str
+    genuine: bool | None = None  # of a receipt: whether this data set signed it
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -78,7 +83,9 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def problem(status: int, what: str = "", remedy: str = "", kind: str = "") -> Response:
+def problem(
+    status: int, what: str = "", remedy: str = "", kind: str = "", genuine: bool | None = None
+) -> Response:
     """An answer that says what went wrong."""
     usual = _WORDS.get(status, ("this cannot be done.", ""))
     body = Problem(
@@ -87,22 +94,29 @@ def problem(status: int, what: str = "", remedy: str = "", kind: str = "") -> Re
         status=status,
         detail=what or usual[0],
         remedy=remedy or usual[1],
+        genuine=genuine,
     )
     headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}.get(status)
-    return Response(body.model_dump_json(), status, headers, MEDIA)
+    return Response(body.model_dump_json(exclude_none=True), status, headers, MEDIA)
 
 
 def status_of(error: UndeletedError) -> int:
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 422)
 
 
+def words(error: UndeletedError, *, operator: bool) -> tuple[str, str]:
+    """What happened and what to do, for whoever asks: where a store lies is the operator's business."""
+    if isinstance(error, StoreError | BadConnection) and not operator:
+        return _WORDS[503]
+    return error.what, error.remedy
+
+
 def of(error: UndeletedError, *, operator: bool) -> Response:
     """An error of ours as an answer."""
-    status = status_of(error)
-    if isinstance(error, StoreError) and status == 503 and not operator:
-        log.error("store", extra={"facts": {"error": "StoreError"}})
+    if isinstance(error, StoreError | BadConnection) and not operator:
         return problem(503)
-    return problem(status, error.what, error.remedy, _slug(type(error).__name__))
+    genuine = False if isinstance(error, FalseReceipt) else None
+    return problem(status_of(error), error.what, error.remedy, _slug(type(error).__name__), genuine)
 
 
 def of_http(error: HTTPException) -> Response:
@@ -132,21 +146,22 @@ def invalid(errors: Sequence[Any]) -> Response:
     return problem(422, f"{where}.", "Send what /v1/openapi.json says.", "wrong-type")
 
 
-def install(app: FastAPI) -> None:
-    """Answer every error of the application so."""
+def install(app: FastAPI, shown: Callable[[Request, Response], Response]) -> None:
+    """Answer every error of the application so; `shown` makes a page of it for a browser."""
 
     @app.exception_handler(UndeletedError)
     async def _ours(request: Request, error: UndeletedError) -> Response:
-        return of(error, operator=getattr(request.state, "role", None) == "operator")
+        request.app.state.service.standing.failed(error)
+        return shown(request, of(error, operator=getattr(request.state, "role", None) == "operator"))
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
-        return invalid(error.errors())
+        return shown(request, invalid(error.errors()))
 
     @app.exception_handler(Exception)
     async def _bug(request: Request, error: Exception) -> Response:
         """It is raised again for the guard, which tells the log where it was."""
-        return problem(500)
+        return shown(request, problem(500))
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
@@ -155,7 +170,7 @@ def install(app: FastAPI) -> None:
             answer.headers[name] = value
         if error.status_code == 405 and (methods := _methods(app, request.url.path)):
             answer.headers["Allow"] = ", ".join(methods)
-        return answer
+        return shown(request, answer)
 
 
 def _methods(app: FastAPI, path: str) -> list[str]:

@@ -7,6 +7,7 @@ intervals were is remembered: two releases in a row would show who left between 
 
 import asyncio
 import contextlib
+import hmac
 import logging
 import time
 from collections import deque
@@ -18,9 +19,19 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from undeleted.curator import Curator, Publication
-from undeleted.errors import BadQuestion, Busy, NotStarted, UndeletedError, UnknownName
+from undeleted.errors import (
+    BadQuestion,
+    Busy,
+    FalseReceipt,
+    NotStarted,
+    StoreError,
+    StoreGone,
+    UndeletedError,
+    UnknownName,
+)
 from undeleted.http.batches import Batches
 from undeleted.http.keys import Keys
+from undeleted.http.standing import Standing
 from undeleted.http.ticks import Ticks
 from undeleted.http.uploads import Uploads
 from undeleted.receipts import Issuer, Receipt, issuer_of
@@ -31,6 +42,7 @@ from undeleted.stores._records import tag_of
 log = logging.getLogger("undeleted.http")
 _PUBLISH = "An operator publishes first: POST /v1/publications."
 HURRY = 0.01  # seconds that erasure may hold deletions up
+PROBE = 2.0  # seconds for a write that shows whether the store can be written
 REMEMBERED = 200  # widths of an interval
 QUESTIONS = 512  # answers that are kept
 Result = TypeVar("Result")
@@ -51,7 +63,7 @@ class Settings:
     https: bool = False  # a proxy before it speaks TLS
     erase_within: float = 1.0  # seconds
     most: int = 512  # deletions that share a transaction
-    waiting: int = 4096  # deletions that may wait
+    waiting: int = 16384  # deletions that may wait
     body: int = 64 * 1024  # bytes of a request
     upload: int = 64 * 1024 * 1024  # bytes of a table that is published
     patience: float = 15.0  # seconds for a request
@@ -71,6 +83,8 @@ class Service:
         self._checker = ThreadPoolExecutor(1, "checker")
         self._writing: Store | None = None
         self._reading: Curator | None = None
+        self.standing = Standing()
+        self._probing: asyncio.Task[None] | None = None
         self._dirty_since: float | None = None
         self._stop, self.ending = asyncio.Event(), False
         self._seen = 0  # the version that answers are kept of
@@ -87,6 +101,9 @@ class Service:
     def _open(self) -> None:
         self._writing = open_store(self.settings.store)
         self._reading = Curator.open(self.settings.store)
+        for store in (self._writing, self._reading.store):
+            store.hurry()
+        self.standing.key = self.standing.key or self._writing.key
         self.__dict__.pop("issuer", None)
 
     # -- life
@@ -94,11 +111,12 @@ class Service:
     async def start(self) -> None:
         room = self.settings.waiting
         self.batches = Batches(self._commit, self._writer, most=self.settings.most, waiting=room)
-        self._checks = Batches(self._checked, self._checker, most=64, waiting=room, then=self.batches.submit)
+        self._checks = Batches(self._checked, self._checker, most=256, waiting=room, then=self._go_on)
         self._checks.start()
         self.batches.start()
         self._ticks.start()
         self._tending = asyncio.create_task(self._tend())
+        self._watching = asyncio.create_task(self._watch())
 
     async def close(self) -> None:
         """Write what was accepted, erase it, and let go."""
@@ -107,36 +125,84 @@ class Service:
             await self.batches.close()
             self._stop.set()
             await self._tending
+            await self._watching
         finally:
-            if self._writing is not None:
-                await self._in(self._reader, self.curator.close)
-                await self._in(self._writer, self._writing.close)
+            await self._let_go()
             for thread in (self._checker, self._writer, self._reader):
                 thread.shutdown()
             self._ticks.close()
 
+    async def _let_go(self) -> None:
+        writing, reading = self._writing, self._reading
+        self._writing = self._reading = None
+        if writing is not None and reading is not None:
+            with contextlib.suppress(UndeletedError):
+                await self._in(self._reader, reading.close)
+            with contextlib.suppress(UndeletedError):
+                await self._in(self._writer, writing.close)
+
+    async def _pause(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stop.wait(), seconds)
+
     async def _tend(self) -> None:
-        """Erase what was deleted, in time; fold in what was held back, when it is due."""
+        """Erase what was deleted, in time; fold in what was held back, when it is due; see that the store is
+        where it was, and go on when it is there again."""
         while not self._stop.is_set():
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), self.settings.erase_within / 2)
-            if self._writing is None:
-                continue
+            await self._pause(self.settings.erase_within / 2)
             try:
-                await self._in(self._writer, self._tended, self._writing)
-            except UndeletedError:
-                log.error("store", extra={"facts": {"error": "StoreError"}})
+                if self.standing.trouble is not None:
+                    await self._come_back()
+                elif self._writing is not None:
+                    await self._in(self._writer, self._tended, self._writing)
+            except UndeletedError as error:
+                self.standing.failed(error)
             except Exception as error:  # it is told, and tried again
                 log.error("bug", extra={"facts": {"error": type(error).__name__, "at": "tending"}})
 
+    async def _watch(self) -> None:
+        """Nobody waits for a thread that is stuck; what was told many times is told once."""
+        while not self._stop.is_set():
+            await self._pause(0.5)
+            for batches in (self._checks, self.batches):
+                batches.expire(self.settings.patience)
+            self.standing.tell()
+
+    async def _come_back(self) -> None:
+        """Open the store at its place again, if it is the one that was lost, and no older."""
+        await self._let_go()
+        await self._in(self._writer, self._open)
+        assert self._writing is not None
+        standing, store = self.standing, self._writing
+        version = await self._in(self._writer, lambda: store.version)
+        if not hmac.compare_digest(store.key, standing.key):
+            problem = "there is another store at its place now."
+        elif version < standing.reached:
+            problem = f"the store came back at version {version}, and was at {standing.reached}."
+        else:
+            standing.back()
+            return
+        await self._let_go()
+        raise StoreGone(problem, "Put back the one that was served, or start the service anew.")
+
     def _tended(self, store: Store) -> None:
+        trouble: UndeletedError | None = None
+        try:
+            store.look()
+        except StoreGone:
+            raise
+        except StoreError as error:  # of its key: what is deleted is erased all the same
+            trouble = error
         store.fold()
         version = store.version
+        self.standing.reached = max(self.standing.reached, version)
         if version != self._seen:  # by another process, perhaps: what it was before is kept nowhere
             self._answers.clear()
             self._seen = version
         if self._dirty_since is not None and store.erase(HURRY):
             self._dirty_since = None
+        if trouble is not None:
+            raise trouble
 
     @property
     def erasure_late(self) -> float:
@@ -153,6 +219,7 @@ class Service:
     @property
     def store(self) -> Store:
         """The writer's."""
+        self.standing.require()
         if self._writing is None:
             raise NotStarted("the service", _PUBLISH, "has published nothing yet")
         return self._writing
@@ -160,6 +227,7 @@ class Service:
     @property
     def curator(self) -> Curator:
         """The reader's."""
+        self.standing.require()
         if self._reading is None:
             raise NotStarted("the service", _PUBLISH, "has published nothing yet")
         return self._reading
@@ -171,7 +239,7 @@ class Service:
 
     @property
     def published(self) -> bool:
-        return self._writing is not None
+        return self._writing is not None or self.standing.trouble is not None
 
     @cached_property
     def issuer(self) -> Issuer:
@@ -179,34 +247,51 @@ class Service:
 
     # -- leaving
 
-    async def leave(self, receipt: Receipt) -> str:
-        """Delete whom the receipt names, if it is genuine and they are there; in any case the certificate.
+    def leave(self, sent: Callable[[], Receipt]) -> asyncio.Future[str]:
+        """Delete whom the receipt names, if they are there; the certificate, if the receipt is genuine.
 
-        What is done, and how long it takes, is the same for receipts that name nobody.
+        What is done, and how long it takes, is the same whether they are there or not.  `sent` reads the
+        receipt, away from the event loop.
         """
         _ = self.store  # there is one
         done: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._checks.submit(receipt, done)
-        certificate: str = await self._ticks.after(done)
-        return certificate
+        self._checks.submit(sent, done)
+        return self._ticks.after(done)
 
-    def _checked(self, receipts: Sequence[Receipt]) -> list[tuple[bytes, str] | Exception]:
-        """Whom they name, nobody's tag for one that is not genuine, and the certificates they will get."""
+    def _checked(self, sent: Sequence[Callable[[], Receipt]]) -> list[tuple[bytes, str] | Exception]:
+        """Whom they name, and the certificates they will get."""
         issuer = self.issuer
 
-        def one(receipt: Receipt) -> tuple[bytes, str] | Exception:
+        def one(read: Callable[[], Receipt]) -> tuple[bytes, str] | Exception:
             try:
-                return issuer.tag(receipt), issuer.certificate(receipt)
+                receipt = read()
+                tag = issuer.tag_in(receipt)
+                return FalseReceipt() if tag is None else (tag, issuer.certificate(receipt))
             except Exception as error:  # nobody else fails with it
                 return error
 
-        return [one(receipt) for receipt in receipts]
+        return [one(read) for read in sent]
+
+    def _go_on(self, checked: tuple[bytes, str], done: asyncio.Future[str]) -> None:
+        self.batches.submit(checked, done)
 
     def _commit(self, checked: Sequence[tuple[bytes, str]]) -> list[str]:
         self._soil()
-        self.store.delete_tagged([tag for tag, _ in checked], self.settings.fold, alike=True)
-        self._answers.clear()
+        with self._writes() as store:
+            done = store.delete_tagged([tag for tag, _ in checked], self.settings.fold, alike=True)
+            self.standing.wrote(done.version)
         return [certificate for _, certificate in checked]
+
+    @contextlib.contextmanager
+    def _writes(self) -> Iterator[Store]:
+        """What comes of a write is what is known of the store."""
+        try:
+            yield self.store
+        except UndeletedError as error:
+            self.standing.notice(error)
+            raise
+        finally:
+            self._answers.clear()
 
     def _soil(self) -> None:
         """Something will have to be erased."""
@@ -217,10 +302,10 @@ class Service:
 
         def work() -> Deleted:
             self._soil()
-            store = self.store
-            done = store.delete_tagged([tag_of(store.key, p) for p in people], self.settings.fold)
-            self._answers.clear()
-            return done
+            with self._writes() as store:
+                done = store.delete_tagged([tag_of(store.key, p) for p in people], self.settings.fold)
+                self.standing.wrote(done.version)
+                return done
 
         return await self._in(self._writer, work)
 
@@ -289,6 +374,24 @@ class Service:
                 {"name": name, "kind": mechanism, "version": version, "answers": answers, "note": note}
             )
         return found
+
+    async def ready(self) -> None:
+        """Refuse if nothing can be deleted just now: something was written a moment ago, or is now."""
+        if self.standing.trouble is None and self.standing.wrote_lately:
+            return
+        if self._probing is None or self._probing.done():
+            self._probing = asyncio.create_task(self._in(self._writer, self._probe))
+            self._probing.add_done_callback(lambda done: done.exception())
+        try:
+            await asyncio.wait_for(asyncio.shield(self._probing), PROBE)
+        except TimeoutError:
+            raise Busy("the store does not answer") from None
+
+    def _probe(self) -> None:
+        with self._writes() as store:
+            store.probe()
+            store.erase(HURRY)
+            self.standing.wrote(store.version)
 
     async def version(self) -> int:
         return await self._in(self._reader, lambda: self.curator.store.version)

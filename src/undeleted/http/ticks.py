@@ -1,27 +1,31 @@
 """Answers that come at fixed times after they were asked for, however long the work took.
 
 An event loop's own timers are rounded to milliseconds from when it last woke up, which is when the work was
-done: they would tell it.  A thread that sleeps until the very moment does not know of the work.
+done: they would tell it.  A thread that sleeps until the very moment does not know of the work.  Whoever
+still waits for their work costs nothing meanwhile, however many they are.
 """
 
 import asyncio
-import math
+import heapq
 import threading
 import time
-from collections import deque
 from typing import Any, TypeAlias
 
 GRID = 0.002  # seconds: those who asked at about the same time are woken together
-Waiting: TypeAlias = tuple[float, asyncio.Future[Any], asyncio.Future[Any]]
+MARGIN = 0.0005  # seconds: work that ends so shortly before a tick is told at the next
+TOGETHER = 64  # that are woken before the event loop looks for others
+Answer: TypeAlias = tuple[asyncio.Future[Any], asyncio.Future[Any]]
 
 
 class Ticks:
-    """Wakes whoever waits, a tick after they asked; ticks are of one length, so who came first is next."""
+    """Wakes whoever waits, at the first tick after their work is done; ticks are counted from the asking."""
 
     def __init__(self, length: float) -> None:
         self.length = length
-        self._waiting: deque[Waiting] = deque()
-        self._some = threading.Event()
+        self._lock = threading.Lock()
+        self._due: list[int] = []  # moments, in microseconds; a heap
+        self._at: dict[int, list[Answer]] = {}
+        self._sooner = threading.Event()  # than what the thread sleeps for
         self._ended = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -31,47 +35,58 @@ class Ticks:
 
     def close(self) -> None:
         self._ended = True
-        self._some.set()
+        self._sooner.set()
 
     def after(self, done: asyncio.Future[Any]) -> asyncio.Future[Any]:
         """A future with the same end, at the first tick after it; to cancel it leaves the work alone."""
         assert self._loop is not None
         told = self._loop.create_future()
-        self._add(math.ceil(time.monotonic() / GRID) * GRID + self.length, done, told)
+        asked = -(-time.monotonic() // GRID) * GRID
+        if done.done():
+            self._add(asked, done, told)
+        else:
+            done.add_done_callback(lambda done: self._add(asked, done, told))
         return told
 
-    def _add(self, until: float, done: asyncio.Future[Any], told: asyncio.Future[Any]) -> None:
-        self._waiting.append((until, done, told))
-        if not self._some.is_set():
-            self._some.set()
+    def _add(self, asked: float, done: asyncio.Future[Any], told: asyncio.Future[Any]) -> None:
+        ticks = max(1, -(-(time.monotonic() + MARGIN - asked) // self.length))
+        moment = round(1e6 * (asked + ticks * self.length))
+        with self._lock:
+            waiting = self._at.get(moment)
+            if waiting is None:
+                self._at[moment] = [(done, told)]
+                heapq.heappush(self._due, moment)
+                if self._due[0] == moment:
+                    self._sooner.set()
+            else:
+                waiting.append((done, told))
 
     def _run(self) -> None:
         assert self._loop is not None
         while not self._ended:
-            if not self._waiting:
-                self._some.clear()
-                if not self._waiting:  # nobody came in between
-                    self._some.wait()
+            self._sooner.clear()
+            with self._lock:
+                first = self._due[0] if self._due else None
+            pause = None if first is None else first / 1e6 - time.monotonic()
+            if pause is None or pause > 0:
+                self._sooner.wait(pause)
                 continue
-            pause = self._waiting[0][0] - time.monotonic()
-            if pause > 0:
-                time.sleep(pause)
-            now, due = time.monotonic(), list[Waiting]()
-            while self._waiting and self._waiting[0][0] <= now:
-                due.append(self._waiting.popleft())
-            if due:
-                try:
-                    self._loop.call_soon_threadsafe(self._wake, due)
-                except RuntimeError:  # the loop has ended
-                    return
+            with self._lock:
+                due = self._at.pop(heapq.heappop(self._due))
+            try:
+                self._loop.call_soon_threadsafe(self._wake, due, 0)
+            except RuntimeError:  # the loop has ended
+                return
 
-    def _wake(self, due: list[Waiting]) -> None:
-        for until, done, told in due:
+    def _wake(self, due: list[Answer], first: int) -> None:
+        """Some at a time: whoever else asks something meanwhile is heard in between."""
+        assert self._loop is not None
+        if first + TOGETHER < len(due):
+            self._loop.call_soon(self._wake, due, first + TOGETHER)
+        for done, told in due[first : first + TOGETHER]:
             if told.done():
                 continue
-            if not done.done():
-                self._add(until + self.length, done, told)
-            elif (error := done.exception()) is not None:
+            if (error := done.exception()) is not None:
                 told.set_exception(error)
             else:
                 told.set_result(done.result())

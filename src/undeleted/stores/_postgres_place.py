@@ -43,6 +43,9 @@ _SETTINGS = """SELECT set_config('lock_timeout', '30s', false),
         WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)"""
 
 
+DEAF = 20  # seconds that a server may leave what was sent to it unacknowledged
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a store is: what the driver is told, the schema, the key's file, and what may be shown."""
@@ -51,6 +54,7 @@ class Place:
     schema: str
     key: Path
     shown: str
+    patience: int = 10  # seconds to connect
 
     @classmethod
     def of(cls, url: str) -> "Place":
@@ -74,7 +78,9 @@ class Place:
 
     def connect(self) -> psycopg.Connection[Any]:
         try:
-            connection = psycopg.connect(self.dsn, autocommit=True, connect_timeout=10)
+            connection = psycopg.connect(
+                self.dsn, autocommit=True, connect_timeout=self.patience, tcp_user_timeout=1000 * DEAF
+            )
         except psycopg.ProgrammingError:  # its words hold the address
             problem = "is not an address of PostgreSQL, or has an option that it does not know."
             remedy = (

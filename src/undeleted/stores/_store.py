@@ -130,6 +130,19 @@ class Store(ABC):
     def erasure_pending(self) -> bool:
         """Whether something that was deleted waits to be erased."""
 
+    def hurry(self) -> None:  # noqa: B027  a file is there or it is not
+        """Fail soon from now on, where others would wait for a server to come back."""
+
+    @abstractmethod
+    def look(self) -> None:
+        """Refuse if what is written now would not be found again."""
+
+    def probe(self) -> None:
+        """The same, with a write of our own that changes nothing."""
+        self.look()
+        with self._writing():
+            self._write_state(self._state(write=True))
+
     def vacuum(self) -> bool:
         """Erase what `erase` leaves for a quiet time; False if somebody holds it up."""
         return self.erase()

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -62,6 +62,7 @@ class PostgresStore(Store):
     def __init__(self, place: Place, connection: psycopg.Connection[Any], key: bytes) -> None:
         self._place, self._db, self.path = place, connection, place.shown
         self._lock = threading.RLock()  # one connection, one transaction: threads take turns
+        self._pauses: tuple[float, ...] = PAUSES
         self._doubt: str | None = None  # a transaction whose end was not heard of
         super().__init__(key, *self._read_meta())
 
@@ -165,6 +166,20 @@ class PostgresStore(Store):
     def close(self) -> None:
         self._db.close()
 
+    def hurry(self) -> None:
+        self._pauses = PAUSES[:3]
+        self._place = replace(self._place, patience=2)
+
+    def look(self) -> None:
+        self._retried(lambda: self._one("SELECT version FROM {}.state"))
+
+    def probe(self) -> None:
+        def work() -> None:
+            with self._writing():
+                self._run("UPDATE {}.state SET format = format")
+
+        self._retried(work)
+
     # -- erasing
 
     def erase(self, patience: float = 30.0) -> bool:
@@ -247,7 +262,7 @@ class PostgresStore(Store):
         """
         with self._lock:
             self._doubt = None
-            for pause in (*PAUSES, None):
+            for pause in (*self._pauses, None):
                 try:
                     self._connected()
                     if self._doubt is not None and known is not None and self._happened(self._doubt):

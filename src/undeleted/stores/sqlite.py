@@ -40,23 +40,27 @@ from undeleted.stores._place import (
     write_key,
     wrong,
 )
+from undeleted.stores._presence import Presence
 from undeleted.stores._records import tag_of
 from undeleted.stores._sealed import MARK, mark, state_mark
 from undeleted.stores._sqlite_filling import fill, fill_held, foreign, is_marked, marked
 from undeleted.stores._store import DAMAGED, UNREADABLE, Moved, Store
 
 MEMORY = ":memory:"
+KEY_BACK = "Put the key file back that was made with it: without it nobody can be found after a restart."
 IN_PASSING = 1.0  # seconds that opening and closing wait for readers, to erase what is left
 
 
 class SqliteStore(Store):
     """A store in a file, or in memory."""
 
-    def __init__(self, path: str, connection: sqlite3.Connection, key: bytes) -> None:
+    def __init__(self, path: str, connection: sqlite3.Connection, key: bytes, given: str = "") -> None:
         self.path, self._db = path, connection
         self._index_is_clear = path == MEMORY  # of the pages that were written to the log
+        self._written = self._reached = 0  # the version that was written, and the one that is durable
         self._lock = threading.RLock()  # one connection, one transaction: threads take turns
         meta, shapes = self._read_meta()
+        self._presence = None if path == MEMORY else Presence(path, given or path)
         super().__init__(key, meta, shapes)
         if int(meta["format"]) == FORMAT:
             self._people = BucketTable.opened(connection, "people", meta, self._records.slot, key)
@@ -112,7 +116,7 @@ class SqliteStore(Store):
             raise StoreError(f"there is no store at {path}.", "Publish first, or name another store.")
         if not is_database(path):
             raise StoreError(f"{path} is not a store.", "Name another file.")
-        path = os.path.realpath(path)  # the log and the key lie beside the file itself
+        given, path = path, os.path.realpath(path)  # the log and the key lie beside the file itself
         key = read_key(path)
         try:
             connection = connect(path)
@@ -133,7 +137,7 @@ class SqliteStore(Store):
                 f"{path}.key is not the key of this store.", "Restore the key file that was made with it."
             )
         try:
-            store = cls(path, connection, key)
+            store = cls(path, connection, key, given)
         except (*UNREADABLE, sqlite3.Error, UndeletedError):
             connection.close()
             raise StoreError(f"{path} is damaged: what it says of itself cannot be read.", DAMAGED) from None
@@ -142,7 +146,7 @@ class SqliteStore(Store):
             raise StoreError(f"{path}: {problems[0]}.", DAMAGED)
         if found["format"] != str(FORMAT):
             migrate(store)
-            store = cls(path, connection, key)  # another process may have been faster
+            store = cls(path, connection, key, given)  # another process may have been faster
         store.fold()
         store.erase(IN_PASSING)
         return store
@@ -210,8 +214,23 @@ class SqliteStore(Store):
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
+        """Nothing is told to be durable that went into a file which nobody will find."""
+        self._require_place()
         with self._transaction("IMMEDIATE"):
             yield
+        self._reached = max(self._reached, self._written)
+        self._require_place()
+
+    def _require_place(self) -> None:
+        if self._presence is not None:
+            self._presence.require()
+
+    def look(self) -> None:
+        if self._presence is not None:
+            self._presence.require()
+            self._presence.require_contents(tag_of(self._key, "").hex(), self._reached)
+            if read_key(self.path) != self._key:
+                raise StoreError(f"{self.path}.key is not the key of this store.", KEY_BACK)
 
     @contextmanager
     def _transaction(self, kind: str) -> Iterator[None]:
@@ -238,6 +257,7 @@ class SqliteStore(Store):
         return State(*self._db.execute("SELECT version, held, due, enough FROM state").fetchone())
 
     def _write_state(self, state: State) -> None:
+        self._written = state.version
         self._db.execute("UPDATE state SET enough = ~enough")  # SQLite leaves out what was there before
         values = (*astuple(state), state_mark(self._key, *astuple(state)))
         self._db.execute("UPDATE state SET version = ?, held = ?, due = ?, enough = ?, mark = ?", values)

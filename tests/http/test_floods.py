@@ -9,17 +9,17 @@ twenty times what it takes when nothing happens, where the machine is busy.
 import asyncio
 import contextlib
 import json
-import logging
 import resource
 import socket
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
-from support.services import Published, running
+from support.services import Published, kept_log, running
 from undeleted.http import guard as guarding
 from undeleted.http import protocol
 from undeleted.http.app import build
@@ -229,9 +229,7 @@ async def wires(published, **settings):
 GET = b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-def test_refusing_is_constant_bytes_and_the_end_and_not_a_line_of_log_each(published, caplog):
-    caplog.set_level(logging.INFO, logger="undeleted.http")
-
+def test_refusing_is_constant_bytes_and_the_end_and_not_a_line_of_log_each(published):
     async def main():
         async with wires(published) as (app, wire):
             app._slots = guarding.AT_ONCE
@@ -246,13 +244,10 @@ def test_refusing_is_constant_bytes_and_the_end_and_not_a_line_of_log_each(publi
             app._slots = 0
             app.service.standing.tell()
 
-    logging.getLogger("undeleted.http").propagate = True
-    asyncio.run(main())
-    lines = [record for record in caplog.records if record.message == "refused"]
-    assert [record.facts["requests"] for record in lines] == [23]
-    assert [record.facts["route"] for record in caplog.records if record.message == "request"] == [
-        "/health/live"
-    ]
+    with kept_log() as lines:
+        asyncio.run(main())
+    assert [line["requests"] for line in lines if line["event"] == "refused"] == [23]
+    assert [line["route"] for line in lines if line["event"] == "request"] == ["/health/live"]
 
 
 def test_what_arrives_and_is_not_whole_is_held_up_to_a_bound(published, monkeypatch):
@@ -283,6 +278,38 @@ def test_a_body_that_does_not_come_is_told_in_the_end(published):
             assert one.transport.said.startswith(b"HTTP/1.1 408")
 
     asyncio.run(main())
+
+
+def test_nobody_waits_for_a_store_that_is_stuck(published, monkeypatch):
+    """A database that hangs: those who wait are told to ask again, and newcomers at once."""
+    from undeleted.http import batches
+    from undeleted.stores.sqlite import SqliteStore
+
+    whole, go = SqliteStore.delete_tagged, threading.Event()
+
+    def hangs(self, *arguments, **more):
+        go.wait(60)
+        return whole(self, *arguments, **more)
+
+    async def answered(one):
+        while not one.transport.said:
+            await asyncio.sleep(0.01)
+        return one.transport.said[:12]
+
+    async def main():
+        async with wires(published, patience=0.5) as (_, wire):
+            first, second = wire(told(published, 1)), wire(told(published, 2))
+            assert [await answered(first), await answered(second)] == [b"HTTP/1.1 503"] * 2
+            assert await answered(wire(told(published, 3))) == b"HTTP/1.1 503"
+            assert not go.is_set(), "they were told while it hung"
+            go.set()
+            while await answered(wire(told(published, 3))) != b"HTTP/1.1 200":
+                await asyncio.sleep(0.01)
+
+    monkeypatch.setattr(SqliteStore, "delete_tagged", hangs)
+    monkeypatch.setattr(batches, "STUCK", 0.2)
+    asyncio.run(main())
+    assert not published.is_there(3)
 
 
 def test_a_crowd_is_heard_some_at_a_time_and_health_at_once(published):

@@ -5,11 +5,12 @@ import re
 
 import pytest
 
-from support.services import client_of
+from support.services import Published, client_of
 from undeleted.attacks import kmeans_line, median_walk
 from undeleted.errors import UndeletedError
-from undeleted.http import lab
+from undeleted.http import lab, pages
 from undeleted.http.keys import Keys, keys_at
+from undeleted.report import questions
 from undeleted.report.questions import steadiness
 from undeleted.stores import Fold
 
@@ -26,8 +27,12 @@ def test_pages_of_readers_ask_for_a_readers_key(client, published):
         assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/login")
     assert client.get("/live", headers={"HX-Request": "true"}).status_code == 401
     assert client.get("/leave").status_code == 200, "everybody may leave"
-    for role in ("operator", "person"):
-        assert log_in(client, published, role).status_code == 401
+    refused = log_in(client, published, "person")
+    assert (refused.status_code, "for leaving" in refused.text) == (401, True)
+    assert log_in(client, published, "operator").status_code == 303
+    for path in PAGES:
+        assert client.get(path).status_code == 200, "operators look too"
+    client.cookies.clear()
     assert client.post("/login", data={"key": "x"}).status_code == 401
     answer = log_in(client, published, next="/lab")
     assert (answer.status_code, answer.headers["location"]) == (303, "/lab")
@@ -248,10 +253,35 @@ def test_audits_are_listed_and_real_values_stay_where_they_are(published, tmp_pa
         assert "No folder of audits" in client.get("/audits").text
 
 
+def test_folders_of_the_machine_are_on_no_page(published, tmp_path):
+    folder = tmp_path / "audit"
+    folder.mkdir()
+    place = f"{tmp_path}/deep/forest.py"
+    verdict = {
+        "target": f"python:{place}:Forest",
+        "undeleted": "broken",
+        "forgets": "no",
+        "forgets_why": f"see '{tmp_path}/our things/x.json'",
+        "holds_real_values": False,
+        "delta_at_least": 0.5,
+        "argument": f"{place} said so",
+        "replay": f"undeleted replay {tmp_path}/audit/forest.witness.json",
+        "assumptions": [f"that {place} is the one"],
+        "seconds": 1.0,
+        "calls": 3,
+        "attacks": [{"attack": "subtract", "result": f"found in {place}"}],
+    }
+    (folder / "forest.verdict.json").write_text(json.dumps(verdict))
+    with client_of(published.store, public=True, audits=folder) as client:
+        shown = client.get("/audits").text + client.get("/audits/forest").text
+    assert "…/forest.py:Forest" in shown
+    assert str(tmp_path) not in shown
+    assert tmp_path.parts[1] + "/" not in shown
+    assert "our things" not in shown
+
+
 def test_readers_do_not_see_whether_deletions_are_held_back(tmp_path):
     """With --fold that would tell whoever presents a receipt whether it was fresh."""
-    from support.services import Published
-
     published = Published(tmp_path)
     with client_of(published.store, public=True, fold=Fold(people=5, after=3600)) as client:
         before = client.get("/").text
@@ -276,3 +306,117 @@ def test_what_becomes_of_intervals_is_said_for_each_kind(kind, widens):
     said = steadiness(kind)
     assert ("do not widen" in said) != widens
     assert ("grows as fewer" in said) == widens
+
+
+def test_a_portal_does_not_offer_what_it_refuses(published):
+    with client_of(published.store, portal=True) as client:
+        page = client.get("/leave").text
+        assert "<textarea" not in page
+        assert "portal where they log in" in page
+        for path in ("/leave", "/leave/confirm"):
+            answer = client.post(path, data={"receipt": published.receipt(4)})
+            assert answer.status_code == 403
+            assert "portal where they log in" in answer.text
+            assert "the role" not in answer.text
+        assert "leave with your receipt" not in client.get("/login").text
+    assert published.is_there(4)
+
+
+def spec_of(*columns):
+    return f"""[data]
+source = "people.csv"
+id = "person"
+
+[budget]
+epsilon = 4.0
+
+[columns.age]
+type = "number"
+min = 0
+max = 99
+
+[columns.city]
+type = "category"
+values = ["Chicago", "Haifa", "Washington"]
+
+[publish."age by city"]
+kind = "histogram"
+columns = {json.dumps(columns)}
+"""
+
+
+def test_a_table_shows_all_columns_and_says_where_it_ends(tmp_path, monkeypatch):
+    published = Published(tmp_path, people=50, spec=spec_of("age", "city"))
+    with client_of(published.store, public=True) as client:
+        page = client.get("/").text
+        assert "age = 41, city = Haifa" in page
+        assert page.count("<tr><th scope") == 1 + 300, "a head, and every cell"
+        assert "rows;" not in page
+        monkeypatch.setattr(pages, "ROWS", 60)
+        page = client.get("/").text
+        assert page.count("<tr><th scope") == 1 + 60
+        assert "60 of 300 rows" in page
+
+
+def test_a_table_with_too_many_cells_shows_each_column_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(questions, "MOST_CELLS", 120)
+    published = Published(tmp_path, people=50, spec=spec_of("age", "city"))
+    with client_of(published.store, public=True) as client:
+        told = client.get("/v1/publications/age by city").json()["answers"]
+    labels = [answer["of"] for answer in told]
+    assert len(labels) == 100 + 3
+    assert (labels[0], labels[-1]) == ("age = 0, any city", "city = Washington, any age")
+
+
+def test_the_first_button_of_the_lab_deletes_nothing(client, published):
+    """Enter in a field of a form presses its first button."""
+    log_in(client, published)
+    page = client.get("/lab?game=median&deleted=10").text
+    form = page.partition('hx-get="/lab"')[2]
+    first = re.search("<button[^>]*>", form)[0]
+    assert 'value="10"' in first
+
+
+def test_a_browser_gets_a_page_and_a_program_json(published, monkeypatch):
+    from undeleted.http.service import Service
+
+    html, browser = "text/html,application/xhtml+xml", {"Accept": "text/html,*/*;q=0.8"}
+    with client_of(published.store, public=True, hosts=("localhost",)) as client:
+        page = client.get("/nowhere", headers={"Accept": html})
+        assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert "There is nothing here." in page.text
+        assert '<a href="/leave"' in page.text
+        assert client.get("/audits/none", headers=browser).status_code == 404
+        assert "<html" in client.get("/audits/none", headers=browser).text
+        assert "<html" in client.get("/", headers=browser | {"Host": "elsewhere"}).text
+        for path, headers in (("/nowhere", {}), ("/v1/nowhere", browser), ("/static/none", browser)):
+            answer = client.get(path, headers=headers)
+            assert (answer.status_code, answer.json()["status"]) == (404, 404)
+
+        async def broken(self):
+            raise RuntimeError
+
+        monkeypatch.setattr(Service, "all", broken)
+        answer = client.get("/", headers=browser)
+        assert (answer.status_code, "bug of ours" in answer.text, "<html" in answer.text) == (500, True, True)
+
+
+def test_a_store_in_trouble_is_told_on_the_page_without_its_place(published):
+    import os
+
+    with client_of(published.store, erase_within=0.1, public=True) as client:
+        os.rename(published.store, f"{published.store}.away")
+        browser = {"Accept": "text/html"}
+        answers = [
+            client.post("/leave/confirm", data={"receipt": published.receipt(1)}, headers=browser),
+            client.post("/leave", data={"receipt": published.receipt(1)}, headers=browser),
+        ]
+        while client.get("/health/ready").status_code == 200:
+            pass
+        answers.append(client.get("/", headers=browser))
+        os.rename(f"{published.store}.away", published.store)
+    assert (answers[0].status_code, answers[2].status_code) == (503, 503)
+    for answer in answers:
+        assert str(published.folder) not in answer.text
+        assert "<html" in answer.text
+    assert published.is_there(1)

@@ -1,8 +1,6 @@
 """A service whose store goes away: nobody is told that they were deleted, everybody is told soon, and it goes
 on by itself when the store is back.  It does not go on with another one, or with an older one."""
 
-import json
-import logging
 import os
 import shutil
 import time
@@ -10,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from support.services import Published, client_of
+from support.services import Published, client_of, kept_log
 from undeleted.http import standing
-from undeleted.http.guard import Lines
 
 
 def leave(client, published, number):
@@ -31,25 +28,12 @@ def ready(client):
     return client.get("/health/ready").status_code
 
 
-class Kept(logging.Handler):
-    """A log as a list."""
-
-    def __init__(self):
-        super().__init__()
-        self.lines = []
-
-    def emit(self, record):
-        self.lines.append(json.loads(Lines().format(record)))
-
-
 @pytest.fixture
 def said(monkeypatch):
     """What the log says, line by line."""
     monkeypatch.setattr(standing, "AGAIN", 0.0)
-    kept = Kept()
-    standing.log.addHandler(kept)
-    yield lambda: list(kept.lines)
-    standing.log.removeHandler(kept)
+    with kept_log() as lines:
+        yield lambda: list(lines)
 
 
 def put_away(path):
@@ -192,31 +176,3 @@ def test_a_full_disk_is_in_the_log_once_with_how_many_it_failed(published, said,
     assert len(told) == 1
     assert told[0]["remedy"] == "Make room and try again."
     assert 1 <= told[0]["times"] <= 30
-
-
-def test_nobody_waits_for_a_store_that_is_stuck(published, monkeypatch):
-    """A database that hangs: those who wait are told to ask again, and newcomers at once."""
-    import threading
-
-    from undeleted.http import batches
-    from undeleted.stores.sqlite import SqliteStore
-
-    whole, stuck, go = SqliteStore.delete_tagged, threading.Event(), threading.Event()
-
-    def hangs(self, *arguments, **more):
-        stuck.set()
-        go.wait(60)
-        return whole(self, *arguments, **more)
-
-    monkeypatch.setattr(SqliteStore, "delete_tagged", hangs)
-    monkeypatch.setattr(batches, "STUCK", 0.2)
-    with client_of(published.store, patience=0.5) as client:
-        first = leave(client, published, 1)
-        assert stuck.is_set()
-        assert first.status_code == 503
-        assert leave(client, published, 2).status_code == 503
-        assert not go.is_set(), "they were told while it hung"
-        monkeypatch.undo()
-        go.set()
-        until(lambda: leave(client, published, 2).status_code == 200, "it goes on")
-    assert [published.is_there(number) for number in (1, 2)] == [False, False]

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -81,6 +82,31 @@ class Published:
 
         with open_store(self.store) as store:
             return issuer_of(store).tag_in(Receipt.parse(self.receipt(number))) in store.tags()
+
+
+class _Kept(logging.Handler):
+    def __init__(self):
+        super().__init__()
+        self.lines = []
+
+    def emit(self, record):
+        from undeleted.http.guard import Lines
+
+        self.lines.append(json.loads(Lines().format(record)))
+
+
+@contextlib.contextmanager
+def kept_log(level="INFO"):
+    """The service's log as a list, and nowhere else."""
+    log, kept = logging.getLogger("undeleted.http"), _Kept()
+    before = log.handlers, log.level
+    log.handlers = [kept]
+    log.setLevel(level)
+    try:
+        yield kept.lines
+    finally:
+        log.handlers, level = before
+        log.setLevel(level)
 
 
 @contextlib.contextmanager

@@ -23,6 +23,8 @@ undeleted serve --demo
 undeleted serve --store people.db --port 8080
 
 undeleted serve --store people.db --hostname people.example.org --behind-proxy 127.0.0.1
+
+undeleted serve --hostname people.example.org --nginx > undeleted.conf
 """
 
 
@@ -52,6 +54,10 @@ def serve(
         list[str] | None, typer.Option(help="A name that the service answers to; may be repeated.")
     ] = None,
     behind_proxy: Annotated[str, typer.Option(help="The address of a proxy that speaks TLS before it.")] = "",
+    nginx: Annotated[
+        bool,
+        typer.Option("--nginx", help="Print the configuration of such a proxy, with limits by address."),
+    ] = False,
     fold: Annotated[
         int | None, typer.Option(help="Hold deletions back until so many people have left.")
     ] = None,
@@ -77,6 +83,11 @@ def serve(
     except ImportError as error:
         problem = f"the service needs {error.name}, which is not installed."
         raise BadQuestion(problem, "Install it with: pip install 'undeleted[serve]'.") from None
+    if nginx:
+        if not hostname or not port:
+            raise BadQuestion("a proxy needs a name and a port.", "Give --hostname and --port.")
+        print(server.proxy(hostname[0], port), end="")
+        return
     if demo and (store or new or keys):
         raise BadQuestion(
             "--demo brings a store and keys of its own.", "Leave --store, --new and --keys out."

@@ -1,6 +1,7 @@
 """Verdicts that `undeleted audit` wrote into a folder.  One that holds real values is told in one word."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from undeleted.errors import UnknownName
 
 MOST = 200
 LARGEST = 1 << 20  # bytes of a verdict
+_FOLDERS = re.compile(r"(?<=')/(?:[^/']+/)*|(?<![\w/.])~?/(?!/)(?:[^\s/'\"]+/)*")  # of the machine
 _FACTS = {
     "argument": "because",
     "smallest_leak_that_would_have_been_seen": "would have seen",
@@ -51,15 +53,30 @@ def _read(path: Path) -> dict[str, Any] | None:
             "facts": [],
             "attacks": [],
         }
+        shown = {name: _without_folders(value) for name, value in shown.items()}
         if private:
             return shown
         if told["delta_at_least"] is not None:
             shown["facts"].append(("δ", f"at least {told['delta_at_least']:.3g}"))
-        shown["facts"] += [(label, str(told[key])) for key, label in _FACTS.items() if told.get(key)]
-        shown["facts"] += [("assuming", text) for text in told["assumptions"]]
-        shown["facts"].append(("forgets", f"{told['forgets']}: {told['forgets_why']}"))
+        known = {key: _without_folders(told[key]) for key in _FACTS if told.get(key)}
+        shown["facts"] += [(_FACTS[key], str(value)) for key, value in known.items()]
+        shown["facts"] += [("assuming", _without_folders(text)) for text in told["assumptions"]]
+        why = _without_folders(f"{told['forgets']}: {told['forgets_why']}")
+        shown["facts"].append(("forgets", why))
         shown["facts"].append(("took", f"{told['seconds']:.1f} s, {told['calls']:,} calls"))
-        shown["attacks"] = [(str(a["attack"]), str(a["result"])) for a in told["attacks"]]
+        tried = [(str(a["attack"]), str(a["result"])) for a in told["attacks"]]
+        shown["attacks"] = [(attack, _without_folders(result)) for attack, result in tried]
         return shown
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None  # not ours, or being written
+
+
+def _without_folders(value: Any) -> Any:
+    """Where things lie on the machine is nobody's business; what they are called is.
+
+    >>> _without_folders("undeleted replay /srv/audit/forest.witness.json against python:/srv/a.py:Forest")
+    'undeleted replay …/forest.witness.json against python:…/a.py:Forest'
+    >>> _without_folders("http://localhost:8000/v1/a, and '/srv/our things/a.py'")
+    "http://localhost:8000/v1/a, and '…/a.py'"
+    """
+    return _FOLDERS.sub("…/", value) if isinstance(value, str) else value

@@ -22,6 +22,7 @@ from undeleted.http.service import Service
 from undeleted.receipts import Receipt
 from undeleted.report.questions import steadiness
 
+ROWS = 300  # of a table on the dashboard
 FOR_PROGRAMS = ("/v1", "/health", "/metrics", "/static")
 pages = APIRouter()
 templates = Jinja2Templates(directory=Path(__file__).parent / "templates")
@@ -42,6 +43,8 @@ def _show(request: Request, name: str, status: int = 200, **facts: Any) -> HTMLR
         "role": role,
         "public": service.settings.public,
         "demo": bool(service.settings.demo),
+        "portal": service.settings.portal,
+        "rows": ROWS,
     }
     return templates.TemplateResponse(request, name, common | facts, status_code=status)
 
@@ -50,7 +53,7 @@ def _may_read(request: Request) -> bool:
     sessions: Sessions = request.app.state.sessions
     role = sessions.role(request)
     request.state.role = role
-    return role == "reader"
+    return role in ("reader", "operator")
 
 
 def _to_login(request: Request) -> Response:
@@ -76,12 +79,15 @@ def as_page(request: Request, answer: Response) -> Response:
     if path.startswith(FOR_PROGRAMS) or "text/html" not in request.headers.get("accept", ""):
         return answer
     told = json.loads(bytes(answer.body))
-    facts = {"status": told["status"], "what": told["detail"], "remedy": told["remedy"]}
+    facts = {"number": told["status"], "what": told["detail"], "remedy": told["remedy"]}
     if told["status"] in (404, 405):
         facts["remedy"] = "The pages are above."
     try:
         page = _show(request, "problem.html", answer.status_code, **facts)
     except HTTPException:  # of the file of keys
+        return answer
+    except Exception as error:  # whatever is wrong with the page, the problem is told
+        problems.bug(error)
         return answer
     for name in ("retry-after", "allow", "www-authenticate"):
         if name in answer.headers:
@@ -133,9 +139,7 @@ async def _standing(service: Service) -> dict[str, Any]:
 @pages.get("/leave")
 async def leave(request: Request) -> Response:
     service = _service(request)
-    return _show(
-        request, "leave.html", example=service.settings.demo.get("receipt"), portal=service.settings.portal
-    )
+    return _show(request, "leave.html", example=service.settings.demo.get("receipt"))
 
 
 @pages.post("/leave")
@@ -143,6 +147,8 @@ async def look_at_receipt(request: Request) -> Response:
     """What will happen, before it does.  That a receipt is genuine anybody can tell with the public key."""
     form = await _form(request)
     service = _service(request)
+    if service.settings.portal:
+        return _at_the_portal(request)
     try:
         receipt = Receipt.parse(_pasted(form.get("receipt", "")))
         if not service.issuer.is_genuine(receipt):
@@ -166,13 +172,18 @@ async def confirm(request: Request) -> Response:
     form = await _form(request)
     service = _service(request)
     if service.settings.portal:
-        raise HTTPException(403)
+        return _at_the_portal(request)
     try:
         receipt = Receipt.parse(_pasted(form.get("receipt", "")))
         certificate = await service.leave(leaving.parsed(receipt))
     except UndeletedError as error:
         return _refused(request, error)
     return _part(request, "_left.html", certificate=certificate, within=service.erased_within)
+
+
+def _at_the_portal(request: Request) -> Response:
+    what, remedy = "here people leave through the portal where they log in.", "Go there with your receipt."
+    return _part(request, "_refused.html", 403, what=what, remedy=remedy)
 
 
 def _refused(request: Request, error: UndeletedError) -> Response:
@@ -297,9 +308,9 @@ async def begin(request: Request) -> Response:
     form = await _form(request)
     service, sessions = _service(request), request.app.state.sessions
     key = key_of(service, form.get("key", "").strip())
-    if key is None or key.role != "reader":
-        wrong = "this is no key." if key is None else f"this key is of the role {key.role}."
-        remedy = "The page is for readers: `undeleted key create --role reader` makes a key for it."
+    if key is None or key.role == "person":
+        wrong = "this is no key." if key is None else "this key is for leaving, and opens no page."
+        remedy = "`undeleted key create --role reader` makes a key for the page."
         return _show(
             request, "login.html", 401, next=_here(form.get("next", "/")), wrong=wrong, remedy=remedy
         )

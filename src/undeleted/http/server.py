@@ -5,6 +5,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -40,6 +41,12 @@ def address_of(host: str, sock: socket.socket) -> str:
     """What to open in a browser."""
     name = f"[{host}]" if ":" in host and not host.startswith("[") else host
     return f"http://{name}:{sock.getsockname()[1]}"
+
+
+def proxy(name: str, port: int) -> str:
+    """The configuration of a proxy for a service with this name on this port."""
+    text = (Path(__file__).parent / "nginx.conf").read_text(encoding="utf-8")
+    return text.replace("$NAME", name).replace("$PORT", str(port))
 
 
 def serve(

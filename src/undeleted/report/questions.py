@@ -1,7 +1,8 @@
 """What a publication answers: by itself, or to a question."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from undeleted.errors import BadQuestion
@@ -35,7 +36,7 @@ _KINDS = {
     "NoisyForest": "forest",
 }
 _STEADY = ("count", "sum", "histogram")  # whose intervals are the noise alone
-MOST_CELLS = 200  # of a histogram that is shown whole
+MOST_CELLS = 1000  # of a histogram that is shown whole
 
 
 def kind_of(mechanism: Any) -> str:
@@ -117,16 +118,32 @@ def _histogram(
             raise BadQuestion("a column is asked about twice.", "Ask once, or with a range low..high.")
         yield ", ".join(asked["where"]), mechanism.count(release, confidence, **box)
         return
-    first = mechanism.over[0]
-    if first.cells > MOST_CELLS:
+    over = mechanism.over
+    names = [column.name for column in over]
+    if math.prod(column.cells for column in over) <= MOST_CELLS:
+        for values in product(*map(_values, over)):
+            cell = dict(zip(names, values, strict=True))
+            label = ", ".join(f"{name} = {value}" for name, value in cell.items())
+            yield label, mechanism.count(release, confidence, **cell)
+        return
+    longest = max(over, key=lambda column: column.cells)
+    if longest.cells > MOST_CELLS:
         raise BadQuestion(
-            f"the histogram has {first.cells:,} cells on its first axis.", "Ask with --where, or export it."
+            f"the histogram has {longest.cells:,} cells along {longest.name!r}.",
+            "Ask with --where, or export it.",
         )
-    values = getattr(first, "values", None) or [
-        first.value(c) if isinstance(first, Number) else bool(c) for c in range(first.cells)
+    for column in over:  # too many cells to be shown: each column alone
+        others = "".join(f", any {name}" for name in names if name != column.name)
+        for value in _values(column):
+            count = mechanism.count(release, confidence, **{column.name: value})
+            yield f"{column.name} = {value}{others}", count
+
+
+def _values(column: Any) -> Sequence[Any]:
+    """The values of a column, cell by cell."""
+    return getattr(column, "values", None) or [
+        column.value(c) if isinstance(column, Number) else bool(c) for c in range(column.cells)
     ]
-    for value in values:
-        yield f"{first.name} = {value}", mechanism.count(release, confidence, **{first.name: value})
 
 
 def _condition(mechanism: Any, text: str) -> tuple[str, Any]:

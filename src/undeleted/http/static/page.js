@@ -37,14 +37,30 @@ function drawAll(root) {
 
 dark.addEventListener("change", () => drawAll(document));
 document.addEventListener("htmx:afterSwap", (event) => drawAll(event.target));
+
+function complain(target, text) {
+  const said = target.querySelector(":scope > [data-trouble]") ?? document.createElement("p");
+  said.className = "bad";
+  said.setAttribute("role", "alert");
+  said.dataset.trouble = "yes";
+  if (said.textContent !== text) said.textContent = text;
+  if (!said.isConnected) target.prepend(said);
+  said.scrollIntoView({ block: "nearest" });
+}
+
 document.addEventListener("htmx:responseError", (event) => {
   let told = { detail: "this did not work.", remedy: "Try again in a moment." };
   try { told = JSON.parse(event.detail.xhr.responseText); } catch { /* not ours */ }
-  const said = document.createElement("p");
-  said.className = "bad";
-  said.setAttribute("role", "alert");
-  said.textContent = `${told.detail} ${told.remedy}`;
-  event.detail.target.prepend(said);
+  complain(event.detail.target, `${told.detail} ${told.remedy}`);
+});
+for (const lost of ["htmx:sendError", "htmx:timeout"]) {
+  document.addEventListener(lost, (event) => complain(event.detail.target,
+    event.detail.requestConfig?.verb === "post"
+      ? "The service cannot be reached, so we do not know whether this happened. Try again: asking twice is safe."
+      : "The service cannot be reached. What you see may be out of date."));
+}
+document.addEventListener("htmx:afterOnLoad", (event) => {
+  if (event.detail.successful) event.detail.target.querySelector(":scope > [data-trouble]")?.remove();
 });
 document.addEventListener("change", async (event) => {
   const into = event.target.dataset?.into;

@@ -51,6 +51,7 @@ lint: $(VENV)/.dev  ## style, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python benchmarks/tables.py --check
+	$(BIN)/python tests/mutants/run.py --check
 
 mutants: $(VENV)/.services  ## break the source in named ways; the named test must notice
 	$(BIN)/python tests/mutants/run.py $(FLAGS)

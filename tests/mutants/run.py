@@ -3,6 +3,7 @@
     python tests/mutants/run.py            all of them
     python tests/mutants/run.py NAME …     some
     python tests/mutants/run.py --tests-have-passed   where they were just run on this source, as in CI
+    python tests/mutants/run.py --check    whether all of them still apply; a part of lint, in no time
 
 A mutant is a table in `mutants.toml`: the file, the text to replace, what to put there, and the test that
 must fail, with `services = true` where it needs PostgreSQL.  Each runs in a copy of the tree.  A mutant that
@@ -10,6 +11,7 @@ no longer applies is an error: it must move with the code.  Before the mutants, 
 untouched source, where they must pass.
 """
 
+import ast
 import os
 import shutil
 import subprocess
@@ -44,6 +46,30 @@ def pytest(tree: Path, *tests: str, services: bool = False, at_once: bool = Fals
     return done.returncode, done.stdout + done.stderr
 
 
+def what_no_longer_fits(mutants: dict[str, dict[str, str]]) -> list[str]:
+    """Mutants whose text or whose test is not there any more, without running anything."""
+    found = []
+    for name, mutant in mutants.items():
+        source = ROOT / "src" / "undeleted" / mutant["file"]
+        text = source.read_text(encoding="utf-8") if source.is_file() else ""
+        if text.count(mutant["find"]) != 1:
+            found.append(f"{name}: its text stands {text.count(mutant['find'])} times in {mutant['file']}")
+        for test in mutant["test"].split():
+            path, _, function = test.partition("::")
+            where = ROOT / path
+            if not where.exists():
+                found.append(f"{name}: there is no {path}")
+            elif function:
+                defined = {
+                    node.name
+                    for node in ast.walk(ast.parse(where.read_text(encoding="utf-8")))
+                    if isinstance(node, ast.FunctionDef | ast.ClassDef)
+                }
+                wanted = [part.partition("[")[0] for part in function.split("::")]
+                found += [f"{name}: there is no {part} in {path}" for part in wanted if part not in defined]
+    return found
+
+
 def problem_with(name: str, mutant: dict[str, str]) -> str | None:
     """What is wrong with a mutant, or None if its test caught it."""
     with tempfile.TemporaryDirectory() as folder:
@@ -61,6 +87,10 @@ def main(arguments: list[str]) -> int:
     passed = "--tests-have-passed"
     wanted = [name for name in arguments if name != passed]
     mutants = tomllib.loads((Path(__file__).parent / "mutants.toml").read_text(encoding="utf-8"))
+    if "--check" in arguments:
+        found = what_no_longer_fits(mutants)
+        print("\n".join(found) or f"all {len(mutants)} mutants apply")
+        return 1 if found else 0
     unknown = [name for name in wanted if name not in mutants]
     if unknown:
         print(f"no such mutant: {', '.join(unknown)}", file=sys.stderr)

@@ -355,3 +355,18 @@ def test_requests_that_come_together_are_answered_in_order(tmp_path):
     ]
     assert b'"live"' in said.split(b"HTTP/1.1 200")[4]
     assert not any(published.is_there(number) for number in (1, 2, 3))
+
+
+def test_whoever_asks_and_does_not_listen_is_hung_up_on(published):
+    """Answers that nobody takes are not kept for them without end."""
+
+    async def main():
+        async with wires(published) as (_, wire):
+            one = wire(GET % b"/health/live")
+            one.pause_writing()  # the transport holds as much as it may
+            said = one.transport.said
+            one.data_received(GET % b"/health/live")
+            assert one.transport.closed
+            assert one.transport.said == said
+
+    asyncio.run(main())

@@ -276,7 +276,9 @@ class Bounded(HttpToolsProtocol):
     def _send(self, cycle: RequestResponseCycle, status: int, head: bytes, body: bytes) -> None:
         self._leaver = None if self._leaver is cycle else self._leaver
         self._let_go()
-        if not cycle.disconnected:
+        if self.flow.write_paused:  # they ask and do not listen
+            self.transport.abort()
+        elif not cycle.disconnected:
             cycle.response_started = cycle.response_complete = True
             dated = b"".join(b"%s: %s\r\n" % pair for pair in self.server_state.default_headers)
             closing = b"" if cycle.keep_alive else b"connection: close\r\n"

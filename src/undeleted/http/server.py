@@ -62,7 +62,8 @@ def serve(
     log_to_stderr(log_level)
     sys.setswitchinterval(0.0005)  # a long deletion leaves the others their turn
     gc.collect()
-    gc.freeze()  # what is there from the start is never looked through again, which took a tenth of a second
+    gc.freeze()  # what is there from the start is never looked through again: that took a tenth of a second
+    gc.set_threshold(20_000, 20, 100)  # and what a crowd leaves behind is looked through rarely
     config = uvicorn.Config(
         app,
         access_log=False,

@@ -135,11 +135,10 @@ class Service:
     async def _let_go(self) -> None:
         writing, reading = self._writing, self._reading
         self._writing = self._reading = None
-        if writing is not None and reading is not None:
-            with contextlib.suppress(UndeletedError):
-                await self._in(self._reader, reading.close)
-            with contextlib.suppress(UndeletedError):
-                await self._in(self._writer, writing.close)
+        for thread, one in ((self._reader, reading), (self._writer, writing)):
+            if one is not None:
+                with contextlib.suppress(UndeletedError):
+                    await self._in(thread, one.close)
 
     async def _pause(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):

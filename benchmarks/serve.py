@@ -40,6 +40,7 @@ from undeleted.spec.example import SPEC, write_people
 
 SERVERS = Path(__file__).parent / "servers"
 LOADS = (64, 1000, 2000, 4000)  # connections
+PARTS = ("crowds", "floods", "readers")
 FLOOD = 4000  # of them that are held open
 SECONDS, LEAVERS = 6.0, 40_000
 RATE = 50  # readers' requests a second
@@ -290,8 +291,9 @@ def read(port: int, key: str, until: threading.Event, times: list[float]) -> Non
     connection.close()
 
 
-def readers_keep_their_latency(bench: Bench, folder: Path, people: int) -> None:
+def readers_keep_their_latency(bench: Bench, folder: Path) -> None:
     """Readers while nothing happens, and while everybody is deleted."""
+    people = bench.options.people
     write_people(folder / "people.csv", 7, people)
     spec, store = folder / "spec.toml", str(folder / "million.db")
     spec.write_text(SPEC, encoding="utf-8")
@@ -342,17 +344,31 @@ def readers_keep_their_latency(bench: Bench, folder: Path, people: int) -> None:
 def main() -> None:
     def options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--people", type=int, default=1_000_000, help="on the list that streams in")
+        parser.add_argument(
+            "--parts", nargs="+", choices=PARTS, default=PARTS, help="others are kept from the last output"
+        )
         parser.add_argument("--loads", type=int, nargs="+", default=LOADS, help="connections")
 
     bench = Bench("serve", __doc__ or "", seeds=5, options=options)
-    with tempfile.TemporaryDirectory() as name:
-        crowds_leave(bench, Path(name))
-    with tempfile.TemporaryDirectory() as name:
-        floods(bench, Path(name))
-    with tempfile.TemporaryDirectory() as name:
-        if bench.options.people:
-            readers_keep_their_latency(bench, Path(name), bench.options.people)
+    last = bench.out / "serve.json"
+    kept = (
+        json.loads(last.read_text()) if set(bench.options.parts) != set(PARTS) else {"rows": [], "claims": []}
+    )
+    bench.rows = [row for row in kept["rows"] if part_of(row) not in bench.options.parts]
+    bench.claims = [claim for claim in kept["claims"] if part_of(claim) not in bench.options.parts]
+    for part, work in (("crowds", crowds_leave), ("floods", floods), ("readers", readers_keep_their_latency)):
+        if part in bench.options.parts:
+            with tempfile.TemporaryDirectory() as name:
+                work(bench, Path(name))
     bench.finish()
+
+
+def part_of(told: dict[str, Any]) -> str:
+    """Which part a row or a claim is of."""
+    if "server" in told or str(told.get("claim", "")).startswith("at "):
+        return "crowds"
+    found = "flood" in told or "crowd" in told or str(told.get("claim", "")).startswith(("under ", "three "))
+    return "floods" if found else "readers"
 
 
 if __name__ == "__main__":

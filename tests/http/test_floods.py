@@ -370,3 +370,73 @@ def test_whoever_asks_and_does_not_listen_is_hung_up_on(published):
             assert one.transport.said == said
 
     asyncio.run(main())
+
+
+def test_hundreds_of_requests_ahead_are_answered_in_turn_or_refused_in_turn(published):
+    """A turn that began inside the turn before it would nest without end; and what waits has a bound."""
+
+    async def main():
+        async with wires(published) as (_, wire):
+            one = wire(told(published, 1) + (GET % b"/health/live") * protocol.AHEAD)
+            two = wire(told(published, 2) + (GET % b"/health/live") * 300)
+            for wanted, last in ((one, b'{"status":"live"}'), (two, b"}")):
+                while wanted.transport.said.count(b"HTTP/1.1") <= protocol.AHEAD:
+                    await asyncio.sleep(0.01)
+                while not wanted.transport.said.endswith(last):
+                    await asyncio.sleep(0.01)
+            answers = two.transport.said.split(b"HTTP/1.1 ")[1:]
+            assert [answer[:3] for answer in answers[:-1]] == [b"200"] * (protocol.AHEAD + 1)
+            assert answers[-1][:3] == b"400"
+            assert two.transport.closed
+            assert b"certificate" in one.transport.said.split(b"HTTP/1.1 ")[1]
+
+    asyncio.run(main())
+
+
+def test_what_cannot_be_read_is_told_after_what_could(published):
+    async def main():
+        async with wires(published) as (_, wire):
+            one = wire(told(published, 2) + b"garbage\x00\r\n\r\n")
+            while not one.transport.closed:
+                await asyncio.sleep(0.01)
+            answers = one.transport.said.split(b"HTTP/1.1 ")[1:]
+            assert [answer[:3] for answer in answers] == [b"200", b"400"]
+
+    asyncio.run(main())
+
+
+def test_trailers_have_the_length_of_a_head(published):
+    async def main():
+        async with wires(published) as (_, wire):
+            start = (
+                b"POST /v1/deletions HTTP/1.1\r\n"
+                + HEAD
+                + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n"
+            )
+            one = wire(start + b"x: " + b"y" * 20_000 + b"\r\n")
+            assert not one.transport.closed
+            one.data_received((b"x: " + b"y" * 20_000 + b"\r\n") * 2)
+            assert one.transport.closed
+            assert one.transport.said.startswith(b"HTTP/1.1 400")
+
+    asyncio.run(main())
+
+
+def test_whoever_has_been_answered_makes_room_and_is_not_kept_for_ever(published, monkeypatch):
+    """Health answered, with and without a body that comes after the answer."""
+    monkeypatch.setattr(protocol, "PATIENCE", 0.1)
+    early = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n"
+
+    async def main():
+        async with wires(published) as (_, wire):
+            idle, late = wire(GET % b"/health/live"), wire(early)
+            assert {idle, late} <= set(idle.all.waiting)
+            late.data_received(b"x")
+            assert {idle, late} <= set(idle.all.waiting)
+            while not late.transport.closed:
+                await asyncio.sleep(0.01)
+            idle.all.most = 0
+            wire()
+            assert idle.transport.closed, "it made room"
+
+    asyncio.run(main())

@@ -420,3 +420,19 @@ def test_a_store_in_trouble_is_told_on_the_page_without_its_place(published):
         assert str(published.folder) not in answer.text
         assert "<html" in answer.text
     assert published.is_there(1)
+
+
+def test_a_file_of_keys_that_breaks_is_a_page_too(client, published):
+    log_in(client, published)
+    open(f"{published.store}.keys", "w").close()
+    for path in ("/", "/login"):
+        answer = client.get(path, headers={"Accept": "text/html"})
+        assert (answer.status_code, "<html" in answer.text) == (503, True)
+
+
+@pytest.mark.parametrize("seed", ["", "abc", "-1", "7" * 30])
+def test_a_seed_that_is_none_is_told_in_words(client, published, seed):
+    log_in(client, published)
+    page = client.get(f"/lab?seed={seed}", headers={"Accept": "text/html"})
+    assert page.status_code == 422
+    assert "query.seed: Input" not in page.text

@@ -42,9 +42,14 @@ def test_the_page_names_one_port_for_the_service_and_its_proxy(capsys):
     assert "$PORT" not in text
 
 
-def test_a_proxy_needs_a_name(capsys):
-    assert run(["serve", "--nginx"]) == 2
-    assert "--hostname" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "names", [[], [""], ["x y;}"], ["a.b:443"], ["http://a.b/"], ["../../etc"], ["a.b", "c.d"]]
+)
+def test_a_proxy_needs_one_name(capsys, names):
+    assert run(["serve", "--nginx", *(part for name in names for part in ("--hostname", name))]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert len(said.err.strip().splitlines()) == 2
 
 
 def free_port():
@@ -81,6 +86,7 @@ def proxied(tmp_path, published, text, port, outer):
     made += ["-keyout", f"{tmp_path}/{NAME}.key", "-out", f"{tmp_path}/{NAME}.pem"]
     subprocess.run(made, check=True, capture_output=True)
     site = text.replace("/etc/ssl/", f"{tmp_path}/").replace("443 ssl", f"{outer} ssl")
+    site = site.replace("/var/log/nginx/", f"{tmp_path}/")
     (tmp_path / "site.conf").write_text(site)
     paths = " ".join(
         f"{kind}_temp_path {tmp_path}/{kind};"
@@ -132,5 +138,7 @@ def test_followed_literally_it_works_and_limits_by_address(tmp_path, capsys):
             assert other.ask("GET /leave") == 200
             receipt = json.dumps({"receipt": published.receipt(4)}).encode()
             assert other.ask("POST /v1/deletions", receipt) == 200
-        assert "limiting" not in (tmp_path / "error.log").read_text(), "nobody is written down for that"
+        for path in ("/v1/receipts", "/v1/publications", "/v1/deletions/bulk"):
+            assert one.ask(f"POST {path}") == 429, "everywhere"
+        assert (tmp_path / "undeleted.log").read_text() == "", "nobody is written down"
     assert not published.is_there(4)

@@ -10,6 +10,7 @@ import pytest
 
 from support.services import Published, client_of, kept_log
 from undeleted.http import standing
+from undeleted.stores import Fold
 
 
 def leave(client, published, number):
@@ -86,6 +87,34 @@ def test_a_store_that_is_replaced_by_an_older_one_is_not_gone_on_with(published,
         assert leave(client, published, 2).status_code == 503
     assert published.is_there(1), "which is why"
     assert published.whole()
+
+
+def test_an_older_one_is_noticed_though_nobody_was_subtracted_yet(published, said):
+    """Deletions that are held back raise no version."""
+    shutil.copy(published.store, f"{published.store}.backup")
+    with client_of(published.store, erase_within=0.1, fold=Fold(people=100, after=3600)) as client:
+        assert leave(client, published, 1).status_code == 200
+        os.replace(f"{published.store}.backup", published.store)
+        until(lambda: any("came back" in line.get("what", "") for line in said()), "the log says so")
+        assert leave(client, published, 2).status_code == 503
+    assert published.is_there(1), "which is why"
+
+
+@pytest.mark.parametrize("in_place", [True, False], ids=["overwritten", "replaced"])
+def test_an_older_one_is_noticed_by_a_service_that_has_just_started(published, said, in_place):
+    shutil.copy(published.store, f"{published.store}.backup")
+    with client_of(published.store) as client:
+        assert leave(client, published, 1).status_code == 200
+    with client_of(published.store, erase_within=0.1) as client:
+        if in_place:
+            assert os.system(f"cat '{published.store}.backup' > '{published.store}'") == 0
+        else:
+            os.replace(f"{published.store}.backup", published.store)
+        words = ("came back", "put back")
+        until(
+            lambda: any(word in line.get("what", "") for line in said() for word in words), "the log says so"
+        )
+        assert leave(client, published, 2).status_code == 503
 
 
 def test_another_store_at_its_place_is_not_gone_on_with(tmp_path, published, said):

@@ -31,7 +31,7 @@ undeleted serve --hostname people.example.org --nginx > undeleted.conf
 def serve(
     store: Store = None,
     host: Annotated[
-        str, typer.Option(help="The address to listen on; others than this machine see it only then.")
+        str, typer.Option(help="The address to listen on; 0.0.0.0 lets other machines in.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 finds a free one.")] = 8000,
     demo: Annotated[
@@ -53,10 +53,14 @@ def serve(
     hostname: Annotated[
         list[str] | None, typer.Option(help="A name that the service answers to; may be repeated.")
     ] = None,
-    behind_proxy: Annotated[str, typer.Option(help="The address of a proxy that speaks TLS before it.")] = "",
+    behind_proxy: Annotated[
+        str, typer.Option(help="The address of a proxy that speaks TLS before it; cookies are then Secure.")
+    ] = "",
     nginx: Annotated[
         bool,
-        typer.Option("--nginx", help="Print the configuration of such a proxy, with limits by address."),
+        typer.Option(
+            "--nginx", help="Print a configuration of nginx for it, with limits by address, and end."
+        ),
     ] = False,
     fold: Annotated[
         int | None, typer.Option(help="Hold deletions back until so many people have left.")
@@ -83,11 +87,15 @@ def serve(
     except ImportError as error:
         problem = f"the service needs {error.name}, which is not installed."
         raise BadQuestion(problem, "Install it with: pip install 'undeleted[serve]'.") from None
+    for name in hostname or ():
+        server.check_name(name)
     if nginx:
-        if not hostname or not port:
-            raise BadQuestion("a proxy needs a name and a port.", "Give --hostname and --port.")
-        print(server.proxy(hostname[0], port), end="")
+        if not hostname or len(hostname) > 1 or not port:
+            raise BadQuestion("a proxy needs one name and a port.", "Give --hostname once, and no --port 0.")
+        print(server.proxy(hostname[0], port, store), end="")
         return
+    if audits is not None and not audits.is_dir():
+        raise BadQuestion(f"there is no folder {audits}.", "Make it, or name another with --audits.")
     if demo and (store or new or keys):
         raise BadQuestion(
             "--demo brings a store and keys of its own.", "Leave --store, --new and --keys out."

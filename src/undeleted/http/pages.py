@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.templating import Jinja2Templates
 
 import undeleted
-from undeleted.errors import BadReceipt, FalseReceipt, UndeletedError
+from undeleted.errors import BadQuestion, BadReceipt, FalseReceipt, UndeletedError
 from undeleted.http import audits, charts, lab, leaving, problems
 from undeleted.http.access import COOKIE, Sessions, key_of
 from undeleted.http.guard import IMPORTS
@@ -36,7 +36,7 @@ def _service(request: Request) -> Service:
 def _show(request: Request, name: str, status: int = 200, **facts: Any) -> HTMLResponse:
     """A page, or a part of one."""
     service, sessions = _service(request), request.app.state.sessions
-    role = sessions.role(request)
+    role = facts["role"] if "role" in facts else sessions.role(request)
     common = {
         "version_of": undeleted.__version__,
         "imports": IMPORTS,
@@ -83,9 +83,11 @@ def as_page(request: Request, answer: Response) -> Response:
     if told["status"] in (404, 405):
         facts["remedy"] = "The pages are above."
     try:
-        page = _show(request, "problem.html", answer.status_code, **facts)
+        facts["role"] = request.app.state.sessions.role(request)
     except HTTPException:  # of the file of keys
-        return answer
+        facts["role"] = None
+    try:
+        page = _show(request, "problem.html", answer.status_code, **facts)
     except Exception as error:  # whatever is wrong with the page, the problem is told
         problems.bug(error)
         return answer
@@ -232,7 +234,7 @@ async def laboratory(
     left: str = "",
     right: str = "",
     deleted: Annotated[int, Query(ge=0, le=10**6)] = 0,
-    seed: Annotated[int, Query(ge=0)] = 7,
+    seed: Annotated[str, Query(max_length=20)] = "7",
 ) -> Response:
     """A game, as far as the player has deleted."""
     if not _may_read(request):
@@ -242,7 +244,9 @@ async def laboratory(
     error = None
     panels: tuple[Any, ...] = ()
     try:
-        panels = await _played(request, game, left, right, min(deleted, chosen.own), seed)
+        if not (seed.isascii() and seed.isdigit()):
+            raise BadQuestion("a seed is a whole number.", "Give one, such as 7.")
+        panels = await _played(request, game, left, right, min(deleted, chosen.own), int(seed))
     except UndeletedError as wrong:
         error = wrong
     part = "_run.html" if request.headers.get("hx-target") == "run" else "lab.html"
@@ -310,7 +314,7 @@ async def begin(request: Request) -> Response:
     key = key_of(service, form.get("key", "").strip())
     if key is None or key.role == "person":
         wrong = "this is no key." if key is None else "this key is for leaving, and opens no page."
-        remedy = "`undeleted key create --role reader` makes a key for the page."
+        remedy = "Ask whoever runs this service for a reader's key."
         return _show(
             request, "login.html", 401, next=_here(form.get("next", "/")), wrong=wrong, remedy=remedy
         )

@@ -57,7 +57,10 @@ _WORDS = {
     408: ("the request took too long to arrive.", "Send it again; asking twice is safe."),
     413: ("the request is too large.", "Send less at once; long lists go to /v1/deletions/bulk."),
     415: ("this kind of content is not understood.", "Send the Content-Type that /v1/openapi.json says."),
-    421: ("the service does not answer to this name.", "Name it with `undeleted serve --hostname`."),
+    421: (
+        "the service does not answer to this name.",
+        "Use the one you were given; its operator names it with `undeleted serve --hostname`.",
+    ),
     500: ("this is a bug of ours, not of your request.", "Its place is in the service's log."),
     503: ("the service cannot do this just now.", "Try again in a second: asking twice is safe."),
 }
@@ -115,7 +118,7 @@ def of(error: UndeletedError, *, operator: bool) -> Response:
     """An error of ours as an answer."""
     if isinstance(error, StoreError | BadConnection) and not operator:
         return problem(503)
-    genuine = False if isinstance(error, FalseReceipt) else None
+    genuine = False if isinstance(error, FalseReceipt | BadReceipt) else None
     return problem(status_of(error), error.what, error.remedy, _slug(type(error).__name__), genuine)
 
 

@@ -27,6 +27,7 @@ LONGEST = 32 * 1024  # bytes of a head
 PATIENCE = 10.0  # seconds for it
 MOST = 10_000  # connections
 SPARE = 512  # descriptors for the store, and for those who only ask whether the service lives
+AHEAD = 64  # requests that may be asked before the first is answered
 TOGETHER = 64  # requests that are heard before others get their turn
 LIVE = b'{"status":"live"}'
 NO_STORE = (b"cache-control", b"no-store")
@@ -101,6 +102,9 @@ class Bounded(HttpToolsProtocol):
     _leaver: RequestResponseCycle | None = None  # whose receipt is arriving, or being worked on
     _began = 0.0
     _holds = 0  # bytes of a receipt that is arriving
+    _fields = 0  # bytes of the fields of a request
+    _wrong = False  # something came that is no HTTP, or too much of it
+    _nested = False
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -118,6 +122,10 @@ class Bounded(HttpToolsProtocol):
         self.all.open -= 1
         self.all.waiting.pop(self, None)
         super().connection_lost(exc)
+        if self._leaver is not None:
+            self._leaver.disconnected = True
+        self.cycle = self._leaver = None  # type: ignore[assignment]  # nothing refers to itself: it goes at once
+        self.pipeline.clear()
 
     def hang_up(self) -> None:
         self.transport.close()
@@ -131,34 +139,76 @@ class Bounded(HttpToolsProtocol):
         super().data_received(data)
         if not self._inside and self._head > LONGEST:
             self.send_400_response("")
-        elif self._deadline is None and self._inside and self._leaver is not None:
-            self._wait(self.guard.service.settings.patience)
-        elif self._deadline is None and not self._inside and self._head:
-            self._wait(PATIENCE)
+        elif self._deadline is None and not self.transport.is_closing():
+            if self._leaver is not None and self._leaver.more_body:
+                self._wait(self.guard.service.settings.patience)
+            elif self._head or (self._is_answered and self.timeout_keep_alive_task is None):
+                self._wait(PATIENCE)
+
+    @property
+    def _is_answered(self) -> bool:
+        """Nothing that they asked is being worked on."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._fields = 0
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Of the head, or of the trailers of a body."""
+        self._fields += len(name) + len(value)
+        if self._fields > LONGEST:
+            raise ValueError  # the parser tells that it cannot go on
+        super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         self._inside = True
         self._stop()
-        if sum(len(name) + len(value) for name, value in self.headers) > LONGEST:
-            raise ValueError  # the parser tells that it cannot go on
         super().on_headers_complete()
+        if len(self.pipeline) > AHEAD:
+            raise ValueError
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
         self._inside, self._head = False, 0
-        self.all.waiting.pop(self, None)
+        if self._is_answered:
+            self.all.waiting[self] = None
+        else:
+            self.all.waiting.pop(self, None)
         cycle = self._leaver
         if cycle is not None and cycle is self.cycle:
             self._leave(cycle)
 
     def on_response_complete(self) -> None:
-        if not self._inside and not self.transport.is_closing():
+        if self._wrong and not self.pipeline:
+            self._end()
+            return
+        if self._is_answered and not self.transport.is_closing():
             self.all.waiting[self] = None
-        super().on_response_complete()
+        self._nested = True
+        try:
+            super().on_response_complete()
+        finally:
+            self._nested = False
 
     def send_400_response(self, msg: str) -> None:
-        self.transport.write(_whole(problem(400), (*self.guard.headers, NO_STORE)))
-        self.transport.close()
+        """What cannot be read is told after the answers to what could be."""
+        if self._wrong:
+            return
+        self._wrong = True
+        self._stop()
+        if not self._is_answered and self.cycle.more_body:  # the request that is arriving is the wrong one
+            if self.pipeline and self.pipeline[0][0] is self.cycle:
+                self.pipeline.popleft()
+                return
+            self._end()
+        elif self._is_answered:
+            self._end()
+
+    def _end(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(_whole(problem(400), (*self.guard.headers, NO_STORE)))
+            self.transport.close()
 
     # -- the head of a request
 
@@ -169,7 +219,7 @@ class Bounded(HttpToolsProtocol):
         self._deadline = None
         if self._leaver is not None and self._leaver.more_body:
             self._answer(self._leaver, problem(408), last=True)
-        elif not self._inside and (self.cycle is None or self.cycle.response_complete):
+        elif self._is_answered:
             self.transport.close()
 
     def _stop(self) -> None:
@@ -181,6 +231,9 @@ class Bounded(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         """Called when it is a request's turn: its head has come, and what was asked before is answered."""
+        if self._nested:  # in the answer to the one before, whose turn is over first
+            self.loop.call_soon(self._start_asgi_task, cycle, app)
+            return
         scope: Any = cycle.scope
         path, method = scope["path"], scope["method"]
         if path.startswith(HEALTH):

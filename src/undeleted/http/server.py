@@ -1,6 +1,8 @@
 """The process: a socket, uvicorn, and an end that finishes what was begun."""
 
 import gc
+import re
+import shlex
 import signal
 import socket
 import sys
@@ -16,7 +18,7 @@ from undeleted.http.guard import log_to_stderr
 from undeleted.http.protocol import protocol_of
 from undeleted.http.service import Settings
 
-GRACE = 10  # seconds for requests that are being answered when the service is told to end
+GRACE = 8  # seconds for requests that are being answered when the service is told to end
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 
 
@@ -43,10 +45,19 @@ def address_of(host: str, sock: socket.socket) -> str:
     return f"http://{name}:{sock.getsockname()[1]}"
 
 
-def proxy(name: str, port: int) -> str:
+def proxy(name: str, port: int, store: str | None) -> str:
     """The configuration of a proxy for a service with this name on this port."""
     text = (Path(__file__).parent / "nginx.conf").read_text(encoding="utf-8")
-    return text.replace("$NAME", name).replace("$PORT", str(port))
+    named = f" --store {shlex.quote(store)}" if store else ""
+    return text.replace("$NAME", name).replace("$PORT", str(port)).replace("$STORE", named)
+
+
+def check_name(name: str) -> None:
+    """A name as it stands in an address, and in a proxy's configuration."""
+    if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]", name):
+        raise BadQuestion(
+            f"{name!r} is not the name of a machine.", "Give it alone, such as people.example.org."
+        )
 
 
 def serve(

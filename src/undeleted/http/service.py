@@ -103,7 +103,8 @@ class Service:
         self._reading = Curator.open(self.settings.store)
         for store in (self._writing, self._reading.store):
             store.hurry()
-        self.standing.key = self.standing.key or self._writing.key
+        if not self.standing.key:
+            self.standing.key, self.standing.reached = self._writing.key, self._writing.progress
         self.__dict__.pop("issuer", None)
 
     # -- life
@@ -173,11 +174,12 @@ class Service:
         await self._in(self._writer, self._open)
         assert self._writing is not None
         standing, store = self.standing, self._writing
-        version = await self._in(self._writer, lambda: store.version)
+        progress = await self._in(self._writer, lambda: store.progress)
         if not hmac.compare_digest(store.key, standing.key):
             problem = "there is another store at its place now."
-        elif version < standing.reached:
-            problem = f"the store came back at version {version}, and was at {standing.reached}."
+        elif progress < standing.reached:
+            problem = f"the store came back at version {progress[0]}, and was at {standing.reached[0]}"
+            problem += ": people who left are in it again."
         else:
             standing.back()
             return
@@ -193,8 +195,8 @@ class Service:
         except StoreError as error:  # of its key: what is deleted is erased all the same
             trouble = error
         store.fold()
-        version = store.version
-        self.standing.reached = max(self.standing.reached, version)
+        progress = store.progress
+        self.standing.reached, version = max(self.standing.reached, progress), progress[0]
         if version != self._seen:  # by another process, perhaps: what it was before is kept nowhere
             self._answers.clear()
             self._seen = version
@@ -278,7 +280,7 @@ class Service:
         self._soil()
         with self._writes() as store:
             done = store.delete_tagged([tag for tag, _ in checked], self.settings.fold, alike=True)
-            self.standing.wrote(done.version)
+            self.standing.wrote((done.version, done.held))
         return [certificate for _, certificate in checked]
 
     @contextlib.contextmanager
@@ -303,7 +305,7 @@ class Service:
             self._soil()
             with self._writes() as store:
                 done = store.delete_tagged([tag_of(store.key, p) for p in people], self.settings.fold)
-                self.standing.wrote(done.version)
+                self.standing.wrote((done.version, done.held))
                 return done
 
         return await self._in(self._writer, work)
@@ -390,7 +392,7 @@ class Service:
         with self._writes() as store:
             store.probe()
             store.erase(HURRY)
-            self.standing.wrote(store.version)
+            self.standing.wrote(store.progress)
 
     async def version(self) -> int:
         return await self._in(self._reader, lambda: self.curator.store.version)

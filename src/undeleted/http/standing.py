@@ -20,7 +20,7 @@ class Standing:
 
     def __init__(self) -> None:
         self.trouble: UndeletedError | None = None  # the store is out of reach
-        self.key, self.reached = b"", 0  # whose store it is, and the version that it had
+        self.key, self.reached = b"", (0, 0)  # whose store it is, and how far it had come
         self._wrote = float("-inf")
         self._lock = threading.Lock()
         self._failures: dict[tuple[str, str], tuple[int, float]] = {}  # how often, and when it was told
@@ -35,9 +35,9 @@ class Standing:
         if self.trouble is not None:
             raise self.trouble
 
-    def wrote(self, version: int) -> None:
+    def wrote(self, progress: tuple[int, int]) -> None:
         self._wrote = time.monotonic()
-        self.reached = max(self.reached, version)
+        self.reached = max(self.reached, progress)
 
     def notice(self, error: UndeletedError) -> None:
         """What becomes of everybody if this is so."""

@@ -25,8 +25,12 @@ BUSY = 30.0  # seconds that a process waits for another
 
 def connect(path: str) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY, isolation_level=None, check_same_thread=False)
-    for pragma in _PRAGMAS:
-        connection.execute(f"PRAGMA {pragma}").fetchall()
+    try:
+        for pragma in _PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

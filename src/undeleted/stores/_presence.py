@@ -12,6 +12,7 @@ from undeleted.errors import StoreGone
 
 _PARTS = ("", "-wal", "-shm")
 _REMEDY = "Put its files back where they were, and it goes on; what was acknowledged is in them."
+_AGAIN = "Restore the newer one, or start again and delete those people again."
 
 
 class Presence:
@@ -29,24 +30,26 @@ class Presence:
                 what = "is gone" if found is None else "is another file by now"
                 raise StoreGone(f"{name} {what}, while the store was open.", _REMEDY)
 
-    def require_contents(self, tag: str, version: int) -> None:
-        """Refuse if the file was overwritten, or put back to an earlier day, as a new connection sees it."""
+    def require_contents(self, tag: str, reached: tuple[int, int]) -> tuple[int, int]:
+        """How far it has come, as a new connection sees it; refused if it was overwritten or put back."""
         try:
             looking = sqlite3.connect(f"file:{quote(self._path)}?mode=ro", uri=True)
             try:
                 [(found,)] = looking.execute("SELECT value FROM meta WHERE key = 'tag'")
-                [(now,)] = looking.execute("SELECT version FROM state")
+                [(version, held)] = looking.execute("SELECT version, held FROM state")
             finally:
                 looking.close()
         except (sqlite3.Error, ValueError) as error:
             if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-                return  # somebody writes to it
+                return reached  # somebody writes to it
             raise StoreGone(f"{self._path} was overwritten while the store was open.", _REMEDY) from None
         if found != tag:
             raise StoreGone(f"{self._path} was overwritten by another store.", _REMEDY)
-        if now < version:
-            problem = f"{self._path} was put back to version {now}, and was at {version}: deletions are lost."
-            raise StoreGone(problem, "Restore the newer one, or start again and delete those people again.")
+        now = int(version), int(held)
+        if now < reached:
+            problem = f"{self._path} was put back to version {now[0]}, and was at {reached[0]}"
+            raise StoreGone(f"{problem}: deletions are lost.", _AGAIN)
+        return now
 
 
 def _identity(name: str) -> tuple[int, int] | None:

@@ -224,6 +224,13 @@ class Store(ABC):
             return self._state().version
 
     @property
+    def progress(self) -> tuple[int, int]:
+        """The version, and how many are held back: deletions move it forward, and nothing moves it back."""
+        with self._reading():
+            state = self._state()
+        return state.version, state.held
+
+    @property
     def held(self) -> int:
         """How many people's deletions are held back."""
         with self._reading():

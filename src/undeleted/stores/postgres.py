@@ -239,6 +239,10 @@ class PostgresStore(Store):
         return int(self._retried(lambda: self._one("SELECT version FROM {}.state")))
 
     @property
+    def progress(self) -> tuple[int, int]:
+        return self._retried(lambda: super(PostgresStore, self).progress)
+
+    @property
     def held(self) -> int:
         return int(self._retried(lambda: self._one("SELECT held FROM {}.state")))
 

@@ -11,8 +11,9 @@ import os
 import sqlite3
 import struct
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,8 @@ class SqliteStore(Store):
     def __init__(self, path: str, connection: sqlite3.Connection, key: bytes, given: str = "") -> None:
         self.path, self._db = path, connection
         self._index_is_clear = path == MEMORY  # of the pages that were written to the log
-        self._written = self._reached = 0  # the version that was written, and the one that is durable
+        self._written = self._reached = (0, 0)  # how far it was written, and how far it is known to be
+        self._end = weakref.finalize(self, connection.close)  # of a store that is dropped, and not closed
         self._lock = threading.RLock()  # one connection, one transaction: threads take turns
         meta, shapes = self._read_meta()
         self._presence = None if path == MEMORY else Presence(path, given or path)
@@ -81,7 +83,11 @@ class SqliteStore(Store):
         """
         if path == MEMORY:
             connection, key = connect(MEMORY), key or os.urandom(32)
-            fill(connection, contents(key), key)
+            try:
+                fill(connection, contents(key), key)
+            except BaseException:
+                connection.close()
+                raise
             return cls(path, connection, key)
         path = os.path.realpath(path)
         with publisher(path):
@@ -90,10 +96,9 @@ class SqliteStore(Store):
             try:
                 key = write_key(new_key, key)
                 os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-                connection = connect(str(unfinished))
-                fill(connection, contents(key), key)
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                connection.close()
+                with closing(connect(str(unfinished))) as connection:
+                    fill(connection, contents(key), key)
+                    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 sync(unfinished)
                 sync(new_key)
                 os.replace(new_key, f"{path}.key")
@@ -120,10 +125,15 @@ class SqliteStore(Store):
         key = read_key(path)
         try:
             connection = connect(path)
-            found = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('format', 'tag')"))
         except sqlite3.DatabaseError as error:
             raise wrong(path, error) from None
+        try:
+            found = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('format', 'tag')"))
+        except sqlite3.DatabaseError as error:
+            connection.close()
+            raise wrong(path, error) from None
         except UnicodeDecodeError:
+            connection.close()
             raise StoreError(f"{path} is damaged: what it says of itself cannot be read.", DAMAGED) from None
         if not found.get("format", "").isdigit() or int(found["format"]) > FORMAT:
             connection.close()
@@ -146,8 +156,10 @@ class SqliteStore(Store):
             raise StoreError(f"{path}: {problems[0]}.", DAMAGED)
         if found["format"] != str(FORMAT):
             migrate(store)
+            store._end.detach()
             store = cls(path, connection, key, given)  # another process may have been faster
         store.fold()
+        store._reached = store.progress
         store.erase(IN_PASSING)
         return store
 
@@ -165,7 +177,7 @@ class SqliteStore(Store):
 
     def close(self) -> None:
         self.erase(IN_PASSING)
-        self._db.close()
+        self._end()
 
     def erase(self, patience: float = 30.0) -> bool:
         """Leave no copy in the write-ahead log and its index; False if a reader or the disk holds it up.
@@ -228,7 +240,8 @@ class SqliteStore(Store):
     def look(self) -> None:
         if self._presence is not None:
             self._presence.require()
-            self._presence.require_contents(tag_of(self._key, "").hex(), self._reached)
+            tag = tag_of(self._key, "").hex()
+            self._reached = self._presence.require_contents(tag, self._reached)
             if read_key(self.path) != self._key:
                 raise StoreError(f"{self.path}.key is not the key of this store.", KEY_BACK)
 
@@ -257,7 +270,7 @@ class SqliteStore(Store):
         return State(*self._db.execute("SELECT version, held, due, enough FROM state").fetchone())
 
     def _write_state(self, state: State) -> None:
-        self._written = state.version
+        self._written = state.version, state.held
         self._db.execute("UPDATE state SET enough = ~enough")  # SQLite leaves out what was there before
         values = (*astuple(state), state_mark(self._key, *astuple(state)))
         self._db.execute("UPDATE state SET version = ?, held = ?, due = ?, enough = ?, mark = ?", values)

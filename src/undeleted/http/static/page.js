@@ -48,17 +48,22 @@ function complain(target, text) {
   said.scrollIntoView({ block: "nearest" });
 }
 
-document.addEventListener("htmx:responseError", (event) => {
-  let told = { detail: "this did not work.", remedy: "Try again in a moment." };
-  try { told = JSON.parse(event.detail.xhr.responseText); } catch { /* not ours */ }
-  complain(event.detail.target, `${told.detail} ${told.remedy}`);
-});
-for (const lost of ["htmx:sendError", "htmx:timeout"]) {
-  document.addEventListener(lost, (event) => complain(event.detail.target,
-    event.detail.requestConfig?.verb === "post"
-      ? "The service cannot be reached, so we do not know whether this happened. Try again: asking twice is safe."
-      : "The service cannot be reached. What you see may be out of date."));
+function unreachable(event) {
+  complain(event.detail.target, event.detail.requestConfig?.verb === "post"
+    ? "The service cannot be reached, so we do not know whether this happened. Try again: asking twice is safe."
+    : "The service cannot be reached. What you see may be out of date.");
 }
+
+document.addEventListener("htmx:responseError", (event) => {
+  const { xhr, target, requestConfig } = event.detail;
+  if (requestConfig?.path === "/leave") target.replaceChildren();
+  if (xhr.status === 413) return complain(target, "This is more than one receipt. Nothing was deleted; give yours alone.");
+  if (xhr.status === 429) return complain(target, "Too much is asked from your address at once; nothing was done. Try again in a moment.");
+  let told;
+  try { told = JSON.parse(xhr.responseText); } catch { return unreachable(event); }  // a proxy's answer, not ours
+  complain(target, `${told.detail.charAt(0).toUpperCase()}${told.detail.slice(1)} ${told.remedy}`);
+});
+for (const lost of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(lost, unreachable);
 document.addEventListener("htmx:afterOnLoad", (event) => {
   if (event.detail.successful) event.detail.target.querySelector(":scope > [data-trouble]")?.remove();
 });

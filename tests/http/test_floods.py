@@ -373,7 +373,7 @@ def test_whoever_asks_and_does_not_listen_is_hung_up_on(published):
 
 
 def test_hundreds_of_requests_ahead_are_answered_in_turn_or_refused_in_turn(published):
-    """A turn that began inside the turn before it would nest without end; and what waits has a bound."""
+    """The next turn begins inside the one before it, so what waits has a bound."""
 
     async def main():
         async with wires(published) as (_, wire):

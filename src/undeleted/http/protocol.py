@@ -27,7 +27,7 @@ LONGEST = 32 * 1024  # bytes of a head
 PATIENCE = 10.0  # seconds for it
 MOST = 10_000  # connections
 SPARE = 512  # descriptors for the store, and for those who only ask whether the service lives
-AHEAD = 64  # requests that may be asked before the first is answered
+AHEAD = 64  # requests that may be asked before the first is answered; their turns nest in each other
 TOGETHER = 64  # requests that are heard before others get their turn
 LIVE = b'{"status":"live"}'
 NO_STORE = (b"cache-control", b"no-store")
@@ -104,7 +104,6 @@ class Bounded(HttpToolsProtocol):
     _holds = 0  # bytes of a receipt that is arriving
     _fields = 0  # bytes of the fields of a request
     _wrong = False  # something came that is no HTTP, or too much of it
-    _nested = False
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -185,11 +184,7 @@ class Bounded(HttpToolsProtocol):
             return
         if self._is_answered and not self.transport.is_closing():
             self.all.waiting[self] = None
-        self._nested = True
-        try:
-            super().on_response_complete()
-        finally:
-            self._nested = False
+        super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
         """What cannot be read is told after the answers to what could be."""
@@ -231,9 +226,6 @@ class Bounded(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         """Called when it is a request's turn: its head has come, and what was asked before is answered."""
-        if self._nested:  # in the answer to the one before, whose turn is over first
-            self.loop.call_soon(self._start_asgi_task, cycle, app)
-            return
         scope: Any = cycle.scope
         path, method = scope["path"], scope["method"]
         if path.startswith(HEALTH):

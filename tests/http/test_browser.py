@@ -166,7 +166,7 @@ def test_a_file_that_is_too_large_is_told(browser, demo, tmp_path):
     page.set_input_files("#file", tmp_path / "all.jsonl")
     page.wait_for_function("() => document.querySelector('#receipt').value.length > 90000")
     page.click("text=See what will happen")
-    page.wait_for_selector("[role=alert]:has-text('too large')")
+    page.wait_for_selector("[role=alert]:has-text('more than one receipt')")
     page.close()
 
 

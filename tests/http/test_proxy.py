@@ -133,12 +133,12 @@ def test_followed_literally_it_works_and_limits_by_address(tmp_path, capsys):
                 head = f"POST /v1/deletions HTTP/1.1\r\nHost: {NAME}\r\nContent-Type: application/json\r\n"
                 sock.sendall(f"{head}Content-Length: 500\r\n\r\n{{".encode())
             assert one.ask("GET /leave") == 429, "whoever floods is told so"
+            for path in ("/v1/receipts", "/v1/publications", "/v1/deletions/bulk"):
+                assert one.ask(f"POST {path}") == 429, "everywhere"
             assert one.ask("GET /health/live") == 200
             assert other.ask("GET /health/ready") == 200
             assert other.ask("GET /leave") == 200
             receipt = json.dumps({"receipt": published.receipt(4)}).encode()
             assert other.ask("POST /v1/deletions", receipt) == 200
-        for path in ("/v1/receipts", "/v1/publications", "/v1/deletions/bulk"):
-            assert one.ask(f"POST {path}") == 429, "everywhere"
         assert (tmp_path / "undeleted.log").read_text() == "", "nobody is written down"
     assert not published.is_there(4)

@@ -440,3 +440,22 @@ def test_whoever_has_been_answered_makes_room_and_is_not_kept_for_ever(published
             assert idle.transport.closed, "it made room"
 
     asyncio.run(main())
+
+
+def test_a_request_that_fails_in_a_crowd_leaves_the_others_their_turn(published):
+    """A bug of ours in one request must not make the service deaf."""
+
+    async def main():
+        async with wires(published) as (_, wire):
+            asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
+            crowd = [wire() for _ in range(3 * protocol.TOGETHER)]
+            for one in crowd:
+                one.data_received(GET % b"/nowhere")
+            broken = crowd[protocol.TOGETHER]
+            broken.heard = None  # it is not to be called
+            others = [one for one in crowd if one is not broken]
+            while not all(one.transport.said.endswith(b"}") for one in others):
+                await asyncio.sleep(0.01)
+            assert {one.transport.said[:12] for one in others} == {b"HTTP/1.1 404"}
+
+    asyncio.run(main())

@@ -58,6 +58,8 @@ class Connections:
 
     def _next_round(self, loop: asyncio.AbstractEventLoop) -> None:
         self._heard = min(TOGETHER, len(self._later))
+        if self._heard:  # before anything can fail: nobody's request keeps the next from being heard
+            loop.call_soon(self._next_round, loop)
         for _ in range(self._heard):
             one = self._later.popleft()
             data, one.later = one.later, b""
@@ -66,8 +68,6 @@ class Connections:
             if len(data) > LONGEST:
                 one.transport.resume_reading()
             one.heard(data)
-        if self._heard:
-            loop.call_soon(self._next_round, loop)
 
     def make_room(self) -> None:
         """Hang up on whoever has said nothing whole for longest, if there are too many."""
@@ -87,7 +87,7 @@ class Connections:
         if soft < MOST + SPARE:
             soft = MOST + SPARE if hard == resource.RLIM_INFINITY else min(hard, MOST + SPARE)
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        return cls(min(MOST, soft - SPARE))
+        return cls(min(MOST, max(soft - SPARE, min(100, soft // 2))))
 
 
 class Bounded(HttpToolsProtocol):

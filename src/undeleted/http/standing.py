@@ -60,7 +60,8 @@ class Standing:
 
     def back(self) -> None:
         self.trouble = None
-        self._failures.clear()
+        with self._lock:
+            self._failures.clear()
         log.warning("store", extra={"facts": {"what": "the store is back, and deletions go on."}})
 
     def tell(self) -> None:

@@ -1,13 +1,12 @@
 """The servers that one would write over the library: a request commits on its own.
 
-    python straightforward.py STORE fastapi|starlette at-once|within-a-second|never
+    python straightforward.py STORE fastapi|starlette within-a-second|never
 
 FastAPI runs plain functions in its thread pool, which is its documented way for work that blocks.  Starlette
 alone has no models and no thread: it works in its event loop, which is quicker here, and blocks all others.
 
-They differ in when they erase.  `at-once` does before it answers, as `Curator.delete` does; `within-a-second`
-in a thread of its own, as our service does; `never` promises less than any of ours.  The port is the first
-line that it prints.
+They differ in when they erase: `within-a-second` in a thread of its own, as our service does; `never` promises
+less.  The port is the first line that it prints.
 """
 
 import json
@@ -48,8 +47,6 @@ def build(place: str, framework: str, erases: str) -> Any:
         tag = issuer.tag_in(receipt)
         if tag is not None:
             store.delete_tagged([tag])
-            if erases == "at-once":
-                store.erase()
         return {"certificate": issuer.certificate(receipt), "data_set": issuer.name}
 
     def erase() -> None:

@@ -167,6 +167,8 @@ def test_a_file_that_is_too_large_is_told(browser, demo, tmp_path):
     page.wait_for_function("() => document.querySelector('#receipt').value.length > 90000")
     page.click("text=See what will happen")
     page.wait_for_selector("[role=alert]:has-text('more than one receipt')")
+    assert "Nothing was deleted" in page.inner_text("#step")
+    assert page.locator("text=Delete my record").count() == 0
     page.close()
 
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from support.services import Published, client_of
+from support.services import SPEC, Published, client_of
 from undeleted.attacks import kmeans_line, median_walk
 from undeleted.errors import UndeletedError
 from undeleted.http import lab, pages
@@ -323,26 +323,9 @@ def test_a_portal_does_not_offer_what_it_refuses(published):
 
 
 def spec_of(*columns):
-    return f"""[data]
-source = "people.csv"
-id = "person"
-
-[budget]
-epsilon = 4.0
-
-[columns.age]
-type = "number"
-min = 0
-max = 99
-
-[columns.city]
-type = "category"
-values = ["Chicago", "Haifa", "Washington"]
-
-[publish."age by city"]
-kind = "histogram"
-columns = {json.dumps(columns)}
-"""
+    """The usual columns, and a histogram over these."""
+    head = SPEC.partition("[publish.")[0]
+    return head + f'[publish."age by city"]\nkind = "histogram"\ncolumns = {json.dumps(columns)}\n'
 
 
 def test_a_table_shows_all_columns_and_says_where_it_ends(tmp_path, monkeypatch):

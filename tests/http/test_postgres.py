@@ -11,17 +11,23 @@ from undeleted.http.keys import Keys, keys_at
 pytestmark = pytest.mark.services
 
 
-def test_people_leave_readers_read_operators_delete(server, mark, tmp_path):
-    url = server.url(mark, tmp_path / "people.key")
-    (tmp_path / "people.csv").write_text(table(100))
-    (tmp_path / "spec.toml").write_text(SPEC)
-    with Curator.from_spec(tmp_path / "spec.toml", url) as curator:
-        lines = [json.loads(line) for line in curator.receipts(tmp_path / "spec.toml")]
-    assert keys_at(url) == tmp_path / "people.keys"
+def published(server, mark, folder):
+    """A store of a hundred people: its address, their receipts, and the headers of a reader and an operator."""
+    url = server.url(mark, folder / "people.key")
+    (folder / "people.csv").write_text(table(100))
+    (folder / "spec.toml").write_text(SPEC)
+    with Curator.from_spec(folder / "spec.toml", url) as curator:
+        lines = [json.loads(line) for line in curator.receipts(folder / "spec.toml")]
     keys = Keys(keys_at(url))
     reader, operator = (
         {"Authorization": f"Bearer {keys.create(role, role)}"} for role in ("reader", "operator")
     )
+    return url, lines, reader, operator
+
+
+def test_people_leave_readers_read_operators_delete(server, mark, tmp_path):
+    url, lines, reader, operator = published(server, mark, tmp_path)
+    assert keys_at(url) == tmp_path / "people.keys"
 
     def people(client):
         told = client.get("/v1/publications/people", headers=reader).json()
@@ -53,15 +59,7 @@ def test_a_server_that_is_down_is_503_for_strangers_soon_and_goes_on_when_it_is_
     """Nobody waits for the tries of those who came before, and nobody reads the database's address."""
     import time
 
-    url = server.url(mark, tmp_path / "people.key")
-    (tmp_path / "people.csv").write_text(table(100))
-    (tmp_path / "spec.toml").write_text(SPEC)
-    with Curator.from_spec(tmp_path / "spec.toml", url) as curator:
-        lines = [json.loads(line) for line in curator.receipts(tmp_path / "spec.toml")]
-    keys = Keys(keys_at(url))
-    reader, operator = (
-        {"Authorization": f"Bearer {keys.create(role, role)}"} for role in ("reader", "operator")
-    )
+    url, lines, reader, operator = published(server, mark, tmp_path)
 
     def leave(number):
         return client.post("/v1/deletions", json={"receipt": lines[number]["receipt"]})

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.services
 
 
 def published(server, mark, folder):
-    """A store of a hundred people: its address, their receipts, and the headers of a reader and an operator."""
+    """A store of a hundred people: its address, their receipts, headers of a reader and of an operator."""
     url = server.url(mark, folder / "people.key")
     (folder / "people.csv").write_text(table(100))
     (folder / "spec.toml").write_text(SPEC)

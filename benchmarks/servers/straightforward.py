@@ -5,8 +5,8 @@
 FastAPI runs plain functions in its thread pool, which is its documented way for work that blocks.  Starlette
 alone has no models and no thread: it works in its event loop, which is quicker here, and blocks all others.
 
-They differ in when they erase: `within-a-second` in a thread of its own, as our service does, or `never`, which
-promises less.  The port is the first line that it prints.
+They differ in when they erase: `within-a-second` in a thread of its own, as our service does, or `never`.
+The port is the first line that it prints.
 """
 
 import json

@@ -58,8 +58,8 @@ from tasks import (
     spread,
 )
 from undeleted import estimators
-from undeleted.coins import NoNoise
-from undeleted.privacy import Budget
+from undeleted.foundations.coins import NoNoise
+from undeleted.foundations.privacy import Budget
 
 HERE = Path(__file__).parent
 PEER = "diffprivlib==0.6.6", "scikit-learn<1.8"

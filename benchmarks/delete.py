@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 
 from bench import Bench
-from undeleted.coins import seeded
 from undeleted.engines.arrays import Arrays
+from undeleted.foundations.coins import seeded
+from undeleted.foundations.privacy import Budget
+from undeleted.foundations.schema import Number, Schema
 from undeleted.mechanisms.noisy_count import NoisyCount
 from undeleted.mechanisms.noisy_histogram import NoisyHistogram
 from undeleted.mechanisms.noisy_mean import NoisyMean
 from undeleted.mechanisms.range_counts import RangeCounts
-from undeleted.privacy import Budget
-from undeleted.schema import Number, Schema
 from undeleted.stores import Publishing
 from undeleted.stores._store import CHUNK
 from undeleted.stores.sqlite import SqliteStore

@@ -17,8 +17,8 @@ import psycopg
 
 from bench import Bench
 from delete import people
-from undeleted.coins import seeded
 from undeleted.engines.arrays import Arrays
+from undeleted.foundations.coins import seeded
 from undeleted.stores import Publishing
 from undeleted.stores.postgres import PostgresStore
 

@@ -31,7 +31,7 @@ ROWS = 20_000_000
 
 
 def statistics() -> tuple[Any, list[Any]]:
-    from undeleted.schema import Number, Schema
+    from undeleted.foundations.schema import Number, Schema
     from undeleted.statistics import (
         ClassHistograms,
         ClassMoments,

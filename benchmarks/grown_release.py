@@ -10,11 +10,11 @@ import time
 import numpy as np
 
 from bench import Bench
-from undeleted.coins import secure, seeded
 from undeleted.engines.arrays import Arrays
+from undeleted.foundations.coins import secure, seeded
+from undeleted.foundations.privacy import Budget
+from undeleted.foundations.schema import Number, Schema
 from undeleted.mechanisms.grown_range_counts import Grown, GrownRangeCounts
-from undeleted.privacy import Budget
-from undeleted.schema import Number, Schema
 
 WIDE = Number("x", min=0, max=2**32 - 1)
 SCHEMA = Schema([WIDE])

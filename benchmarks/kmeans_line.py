@@ -12,7 +12,7 @@ import numpy as np
 from bench import Bench
 from undeleted.attacks._event_search import event_search
 from undeleted.attacks._lloyd import lloyd
-from undeleted.coins import DiscreteGaussian, seeded
+from undeleted.foundations.coins import DiscreteGaussian, seeded
 
 N, GONE, TOP = 500, 20, 10_000  # hundredths
 THEIRS = {"uniform": 0.918, "bimodal": 0.950}

@@ -46,7 +46,7 @@ def write(path: Path, rows: int, *, ids: bool = False) -> None:
 def ours(path: str) -> list[int]:
     from undeleted.engines.scan import scan
     from undeleted.files import blocks
-    from undeleted.schema import Number, Schema
+    from undeleted.foundations.schema import Number, Schema
     from undeleted.statistics import CrossProducts, Histogram
 
     columns = {name: Number(name, min=0, max=most) for name, most in MOST.items()}
@@ -83,10 +83,10 @@ def records(path: str) -> list[int]:
     from undeleted.curator import Curator
     from undeleted.engines.arrays import Arrays
     from undeleted.files import read
+    from undeleted.foundations.privacy import Budget
+    from undeleted.foundations.schema import Number, Schema
     from undeleted.mechanisms.noisy_count import NoisyCount
     from undeleted.mechanisms.noisy_mean import NoisyMean
-    from undeleted.privacy import Budget
-    from undeleted.schema import Number, Schema
 
     columns = [Number(name, min=0, max=most) for name, most in MOST.items()]
     people = Schema(columns, id="id")

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from bench import Bench
-from undeleted.coins import seeded
 from undeleted.engines.arrays import Arrays
+from undeleted.foundations.coins import seeded
+from undeleted.foundations.privacy import Budget
+from undeleted.foundations.schema import Number, Schema
 from undeleted.mechanisms.noisy_mean import NoisyMean
-from undeleted.privacy import Budget
-from undeleted.schema import Number, Schema
 from undeleted.stores import Publishing, Store, create_store
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))

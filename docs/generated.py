@@ -17,11 +17,10 @@ from typing import Any, Literal, get_args, get_origin
 import value_codes
 from packaging.requirements import Requirement
 
-from undeleted import errors, registry
+from undeleted import errors
+from undeleted.foundations import registry
 
 HERE = Path(__file__).parent / "reference"
-FOLDERS = ("mechanisms", "estimators", "leaky", "baselines", "attacks", "definitions", "claims", "statistics")
-FOLDERS += ("engines",)
 FOR = {
     "": "The package itself",
     "fast": "Compiled loops (`fast`)",
@@ -111,10 +110,10 @@ def names() -> str:
         "A file `noisy_sum.py` in a folder makes the name `noisy-sum`, which commands and audits use.",
         "",
     ]
-    for folder in FOLDERS:
-        lines += [f"## `{folder}`", "", "| name | what it is |", "|---|---|"]
-        for name in registry.names(f"undeleted.{folder}"):
-            what = registry.summary(f"undeleted.{folder}", name).replace("|", "\\|")
+    for kind, folder in registry.HOMES.items():
+        lines += [f"## `{kind}`", "", "| name | what it is |", "|---|---|"]
+        for name in registry.names(folder):
+            what = registry.summary(folder, name).replace("|", "\\|")
             lines.append(f"| `{name}` | {what} |")
         lines.append("")
     tree = (errors.__doc__ or "").split("\n\n")

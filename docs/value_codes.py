@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from undeleted.errors import RejectedValue
-from undeleted.schema import Boolean, Category, Number
-from undeleted.schema.values import Written
+from undeleted.foundations.schema import Boolean, Category, Number
+from undeleted.foundations.schema.values import Written
 
 HEAD = """# Values and their codes
 

@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 from hypothesis import settings
 
-from undeleted.coins import Seeded, seeded
+from undeleted.foundations.coins import Seeded, seeded
 
 _numbers = count()
 settings.register_profile("here", deadline=None)  # a machine may stand still; tests have no clock

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from undeleted.coins import seeded
 from undeleted.curator import Curator, Deletion
 from undeleted.errors import (
     AlreadyThere,
@@ -17,9 +16,10 @@ from undeleted.errors import (
     WeakDelta,
     WeakPrivacyWarning,
 )
+from undeleted.foundations.coins import seeded
+from undeleted.foundations.privacy import Budget, Zcdp
+from undeleted.foundations.schema import Boolean, Number, Schema
 from undeleted.mechanisms import ExactSum, FrozenMedian, NoisyCount, NoisyHistogram, NoisyMean
-from undeleted.privacy import Budget, Zcdp
-from undeleted.schema import Boolean, Number, Schema
 
 AGE = Number("age", min=0, max=120)
 PEOPLE = Schema([AGE], id="id", rows_per_person=2)

@@ -23,12 +23,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from undeleted import files, registry
-from undeleted.coins import NoNoise, seeded
+from undeleted import files
 from undeleted.engines._connections import connected
 from undeleted.engines.arrays import Arrays
 from undeleted.engines.ibis import Ibis
 from undeleted.errors import BadConnection
+from undeleted.foundations import registry
+from undeleted.foundations.coins import NoNoise, seeded
+from undeleted.foundations.privacy import Budget
+from undeleted.foundations.schema import Boolean, Category, Number, Schema, Text
 from undeleted.mechanisms import (
     BulletinBoard,
     ExactSum,
@@ -51,8 +54,6 @@ from undeleted.mechanisms import (
     Recipe,
 )
 from undeleted.mechanisms._linear import Linear
-from undeleted.privacy import Budget
-from undeleted.schema import Boolean, Category, Number, Schema, Text
 from undeleted.statistics import Count, Moments
 
 TABLES, WIDTH, ROWS = 5, 200, 12

@@ -17,14 +17,14 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "Budget": "undeleted.privacy",
-    "Zcdp": "undeleted.privacy",
+    "Budget": "undeleted.foundations.privacy",
+    "Zcdp": "undeleted.foundations.privacy",
     "Curator": "undeleted.curator",
-    "Schema": "undeleted.schema",
-    "Number": "undeleted.schema",
-    "Category": "undeleted.schema",
-    "Boolean": "undeleted.schema",
-    "Text": "undeleted.schema",
+    "Schema": "undeleted.foundations.schema",
+    "Number": "undeleted.foundations.schema",
+    "Category": "undeleted.foundations.schema",
+    "Boolean": "undeleted.foundations.schema",
+    "Text": "undeleted.foundations.schema",
 }
 
 

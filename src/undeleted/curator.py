@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from undeleted import files
-from undeleted.coins import Coins, require_secure, secure
 from undeleted.engines.arrays import Arrays
 from undeleted.engines.scan import Scanned, scan
 from undeleted.errors import (
@@ -33,11 +32,12 @@ from undeleted.errors import (
     WeakDelta,
     WeakPrivacyWarning,
 )
-from undeleted.intervals import Estimate
+from undeleted.foundations.coins import Coins, require_secure, secure
+from undeleted.foundations.intervals import Estimate
+from undeleted.foundations.privacy import Budget, Ledger
+from undeleted.foundations.schema import Schema, Table, as_text
+from undeleted.foundations.schema.values import is_plain
 from undeleted.mechanisms.bulletin_board import BulletinBoard
-from undeleted.privacy import Budget, Ledger
-from undeleted.schema import Schema, Table, as_text
-from undeleted.schema.values import is_plain
 from undeleted.spec import Spec
 from undeleted.stores import Fold, Publishing, Store, create_store, open_store, store_there
 from undeleted.stores.sqlite import MEMORY
@@ -95,7 +95,7 @@ class Curator:
     already is opened with `Curator.open`.
 
     >>> from undeleted.mechanisms.noisy_count import NoisyCount
-    >>> from undeleted.schema import Number
+    >>> from undeleted.foundations.schema import Number
     >>> curator = Curator(Schema([Number("age", min=0, max=120)], id="id"), Budget(1.0))
     >>> curator.publish({"id": ["a", "b"], "age": [41, 17]}, {"people": NoisyCount(Budget(0.5))})
     >>> before = curator.show("people").release.value

@@ -181,7 +181,8 @@ class CoinsRefused(PrivacyError):
     def __init__(self, kind: str, use: str) -> None:
         super().__init__(
             f"{use} takes secure coins, got {kind} ones.",
-            "Seeded noise can be recomputed by whoever learns the seed; pass `undeleted.coins.secure()`.",
+            "Seeded noise can be recomputed by whoever learns the seed; "
+            "pass `undeleted.foundations.coins.secure()`.",
         )
         self.kind, self.use = kind, use
 

@@ -18,8 +18,8 @@ from urllib.parse import quote
 import numpy as np
 
 from undeleted.errors import BadColumns, BadFile, RejectedValue, UndeletedError
-from undeleted.schema import Schema, Table
-from undeleted.schema.values import Written, as_number
+from undeleted.foundations.schema import Schema, Table
+from undeleted.foundations.schema.values import Written, as_number
 
 ROWS = 1 << 17  # rows of a block
 _CSV = """read_csv(?, delim = '{delimiter}', header = true, quote = '"', escape = '"', comment = '', skip = 0,

@@ -5,8 +5,8 @@ import pytest
 from scipy.linalg import hadamard
 
 from undeleted.attacks._hadamard import fwht
-from undeleted.coins import seeded
 from undeleted.errors import BadQuestion
+from undeleted.foundations.coins import seeded
 
 KERNELS = ["numpy", "numba"]
 

@@ -6,8 +6,8 @@ import pytest
 from undeleted.attacks._event_search import event_search
 from undeleted.attacks._lloyd import TwoMeans, lloyd
 from undeleted.attacks.kmeans_line import people, run
-from undeleted.coins import seeded
 from undeleted.errors import BadFile, BadQuestion, NotThere
+from undeleted.foundations.coins import seeded
 
 
 @pytest.mark.parametrize("distribution", ["uniform", "bimodal"])

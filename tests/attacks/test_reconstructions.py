@@ -15,9 +15,9 @@ from undeleted.attacks.count_mod import count_mod
 from undeleted.attacks.fourier import fourier
 from undeleted.attacks.fourier import run as run_fourier
 from undeleted.attacks.star import star
-from undeleted.coins import DiscreteGaussian, DiscreteLaplace, seeded
 from undeleted.errors import BadBudget, BadFile, BadQuestion, RuleBroken, TooLarge
-from undeleted.privacy import Event, account
+from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace, seeded
+from undeleted.foundations.privacy import Event, account
 
 ALARM = 1e-6
 

@@ -25,11 +25,11 @@ from undeleted.audit.exact import GAMES, FiniteWorld, verify
 from undeleted.audit.subjects import Noise, names, subject
 from undeleted.baselines.recompute import Recompute
 from undeleted.baselines.retrain import Retrain, median
-from undeleted.coins import ClampedGeometric, exact_law
+from undeleted.foundations.coins import ClampedGeometric, exact_law
+from undeleted.foundations.schema import Number, Schema
 from undeleted.games import ReleaseOnce
 from undeleted.games.dynamic import Leakage
 from undeleted.mechanisms.noisy_sum import NoisySum
-from undeleted.schema import Number, Schema
 
 HALF = Fraction(1, 2)
 X = Number("x", min=0, max=1)

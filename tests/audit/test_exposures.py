@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from undeleted import registry
 from undeleted.audit.columns import Column
 from undeleted.audit.exposures import Stage
 from undeleted.audit.exposures.gram_differencing import GramDifferencing
@@ -14,7 +13,8 @@ from undeleted.audit.lab import Lab
 from undeleted.audit.pairs import Space
 from undeleted.audit.targets import Named, Target
 from undeleted.audit.targets._program import Clock
-from undeleted.coins import seeded
+from undeleted.foundations import registry
+from undeleted.foundations.coins import seeded
 
 TINY = Path(__file__).parent / "curators" / "tiny.py"
 LINE = Space((Column("x", 0, 10**6),))

@@ -18,8 +18,8 @@ from undeleted.audit.looks import FirstOutput
 from undeleted.audit.replaying import Terms, replay
 from undeleted.audit.targets import Named
 from undeleted.cli import run
-from undeleted.coins import DiscreteLaplace, seeded
 from undeleted.errors import BadFile, BadQuestion, TargetFailed, UndeletedError
+from undeleted.foundations.coins import DiscreteLaplace, seeded
 
 
 def exact_sum(records, batches, seed):

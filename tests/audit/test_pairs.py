@@ -7,8 +7,8 @@ import pytest
 
 from undeleted.audit.columns import Column, columns_from, columns_of, parse_column
 from undeleted.audit.pairs import FAMILIES, Space, crowd, pairs
-from undeleted.coins import seeded
 from undeleted.errors import BadQuestion
+from undeleted.foundations.coins import seeded
 
 NUMBERS = Space((Column("x", 0, 100), Column("z", -1.0, 1.0), Column("y", -64, 64)), "y")
 CLASSES = Space(

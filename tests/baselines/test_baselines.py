@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from undeleted import registry
 from undeleted.baselines import (
     CertifiedRemoval,
     Ignore,
@@ -20,12 +19,13 @@ from undeleted.baselines import (
     XorUndeleted,
 )
 from undeleted.baselines.retrain import median, total
-from undeleted.coins import exact_law, seeded
 from undeleted.errors import BadBudget, BudgetSpent, NoRecords, NotStarted, NotThere
+from undeleted.foundations import registry
+from undeleted.foundations.coins import exact_law, seeded
+from undeleted.foundations.privacy import Budget, Zcdp, account
+from undeleted.foundations.schema import Number, Schema
 from undeleted.games import non_adaptive_game
 from undeleted.mechanisms import NoisyCount, NoisyHistogram
-from undeleted.privacy import Budget, Zcdp, account
-from undeleted.schema import Number, Schema
 from undeleted.statistics import Count
 
 ALARM = 1e-9

@@ -5,8 +5,8 @@ import pytest
 from scipy import integrate, optimize, stats
 
 from undeleted.baselines.certified_removal import CertifiedRemoval
-from undeleted.coins import NoNoise, Seeded, seeded
 from undeleted.errors import BadQuestion
+from undeleted.foundations.coins import NoNoise, Seeded, seeded
 
 ALARM = 1e-6
 PEOPLE = [(0.5, -0.2, 1), (-0.7, 0.3, 0), (0.1, 0.9, 1), (0.8, 0.4, 0), (-0.3, -0.6, 1), (0.2, 0.1, 0)]

@@ -10,11 +10,11 @@ from support.fits import ALARM, fit, with_scale
 from support.laws import tells_of_those_who_stay
 from undeleted.baselines import RenoisedTree, TreeCounter
 from undeleted.baselines._dyadic import levels_of
-from undeleted.coins import ClampedGeometric, seeded
 from undeleted.errors import BadBudget, BudgetSpent
+from undeleted.foundations.coins import ClampedGeometric, seeded
+from undeleted.foundations.privacy import Budget, Event, account
+from undeleted.foundations.schema import Number, Schema
 from undeleted.mechanisms import RangeCounts
-from undeleted.privacy import Budget, Event, account
-from undeleted.schema import Number, Schema
 from undeleted.statistics import ClippedSum, Count, Histogram
 
 X = Number("x", min=0, max=2)

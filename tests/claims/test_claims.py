@@ -6,12 +6,12 @@ A newcomer in `claims/` must have an entry in `BREAKS`: how to break what it is 
 import numpy as np
 import pytest
 
-from undeleted import registry
 from undeleted.attacks import _tasks, fourier, kmeans_line, median_walk
 from undeleted.baselines import ignore, recompute, retrain, threshold, tree_counter, xor_pad, xor_undeleted
 from undeleted.claims import Figure, Found, Setting
 from undeleted.claims._claim import about, exactly, share
 from undeleted.engines.arrays import Arrays
+from undeleted.foundations import registry
 from undeleted.games import Leakage
 from undeleted.mechanisms import bulletin_board, frozen_median
 from undeleted.mechanisms._linear import Cells, Linear

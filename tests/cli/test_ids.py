@@ -13,9 +13,9 @@ import pytest
 from undeleted.cli import run
 from undeleted.curator import Curator
 from undeleted.errors import BadQuestion
+from undeleted.foundations.privacy import Budget
+from undeleted.foundations.schema import Number, Schema
 from undeleted.mechanisms import NoisyCount
-from undeleted.privacy import Budget
-from undeleted.schema import Number, Schema
 
 IDS = [
     *("6F9619FF-8B86-D011-B42D-00CF4FC964FF", "6f9619ff-8b86-d011-b42d-00cf4fc964fe", "2020-01-01T09:00:00Z"),

@@ -9,11 +9,11 @@ from fractions import Fraction
 
 import pytest
 
-from undeleted import registry
 from undeleted.audit.exact import verify
 from undeleted.definitions._specimens import batch_queries, specimen, specimens
 from undeleted.definitions._table import FOLDER, about, ask, in_order, survey
 from undeleted.definitions.chourasia_shah_2023 import chourasia_shah_2023
+from undeleted.foundations import registry
 from undeleted.report.survey import page
 
 NAMES = registry.names(FOLDER)

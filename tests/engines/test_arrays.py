@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from undeleted.coins import seeded
 from undeleted.engines.arrays import _ROWS, Arrays
 from undeleted.errors import NoRecords
-from undeleted.schema import Category, Number, Schema, Text
+from undeleted.foundations.coins import seeded
+from undeleted.foundations.schema import Category, Number, Schema, Text
 from undeleted.statistics import CrossProducts, Histogram, Moments
 
 X = Number("x", min=0, max=999)

@@ -12,14 +12,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from undeleted import registry
-from undeleted.coins import seeded
 from undeleted.curator import Curator
 from undeleted.engines._connections import connected
 from undeleted.engines.arrays import Arrays
 from undeleted.engines.ibis import Ibis
 from undeleted.errors import BadColumns, BadQuestion, NoRecords, RejectedValue, StoreError, TooLarge
 from undeleted.files import in_blocks, joined
+from undeleted.foundations import registry
+from undeleted.foundations.coins import seeded
+from undeleted.foundations.privacy import Budget
+from undeleted.foundations.schema import Boolean, Category, Number, Schema, Text
 from undeleted.mechanisms import (
     GrownBoxes,
     GrownRangeCounts,
@@ -28,8 +30,6 @@ from undeleted.mechanisms import (
     NoisyMean,
     NoisyPairs,
 )
-from undeleted.privacy import Budget
-from undeleted.schema import Boolean, Category, Number, Schema, Text
 from undeleted.statistics import (
     Boxes,
     ClassHistograms,

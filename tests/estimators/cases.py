@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from undeleted import registry
+from undeleted.foundations import registry
 
 OF_BASKETS = ("item-item-recommender",)  # has a contract test of its own
 NAMES = tuple(name for name in registry.names("undeleted.estimators") if name not in OF_BASKETS)

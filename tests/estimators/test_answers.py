@@ -9,8 +9,8 @@ from estimators.cases import GROWN, NAMES, make, rows, taken
 from support.fits import ALARM, fit, with_scale
 from undeleted.audit.statistical import Options, audit
 from undeleted.audit.targets import Named
-from undeleted.coins import NoNoise
 from undeleted.errors import PrivacyLeakWarning, UndeclaredValue, UndeletedError
+from undeleted.foundations.coins import NoNoise
 from undeleted.statistics import SecondMoments
 
 pytest.importorskip("sklearn")

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from estimators.cases import GROWN, NAMES, OF_NUMBERS, SETTINGS, WITHOUT_Y, make, rows, taken
-from undeleted import registry
 from undeleted.audit.exact import FiniteWorld, verify
 from undeleted.baselines._points import without
-from undeleted.coins import ClampedGeometric, NoNoise
 from undeleted.errors import (
     BadBounds,
     BadBudget,
@@ -23,7 +21,9 @@ from undeleted.errors import (
     TuningWarning,
     UndeclaredValue,
 )
-from undeleted.privacy import Budget, Zcdp, account
+from undeleted.foundations import registry
+from undeleted.foundations.coins import ClampedGeometric, NoNoise
+from undeleted.foundations.privacy import Budget, Zcdp, account
 
 sklearn = pytest.importorskip("sklearn")
 from sklearn.exceptions import NotFittedError  # noqa: E402

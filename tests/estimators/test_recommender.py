@@ -15,14 +15,14 @@ from undeleted.errors import (
     SeededNoiseWarning,
     UndeclaredValue,
 )
-from undeleted.privacy import Budget, Zcdp, account
+from undeleted.foundations.privacy import Budget, Zcdp, account
 
 pytest.importorskip("sklearn")
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from undeleted.coins import NoNoise
 from undeleted.estimators import ItemItemRecommender
+from undeleted.foundations.coins import NoNoise
 
 pytestmark = pytest.mark.filterwarnings("ignore::undeleted.errors.SeededNoiseWarning")
 ITEMS = [f"item {c}" for c in "zyxwvutsrq"]  # in no order

@@ -3,8 +3,8 @@
 import pytest
 
 from undeleted.baselines.retrain import Retrain, median
-from undeleted.coins import seeded
 from undeleted.errors import RuleBroken
+from undeleted.foundations.coins import seeded
 from undeleted.games import dynamic_game, non_adaptive_game, static_game
 from undeleted.games import worlds as rules
 

@@ -7,11 +7,13 @@ import pytest
 
 from support.attackers import adaptive, all_orders
 from support.laws import given_the_first, tells_of_those_who_stay
-from undeleted import registry
 from undeleted.baselines import LazyRangeMedian
-from undeleted.coins import ClampedGeometric, exact_law, seeded
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import NoRecords, NotStarted
+from undeleted.foundations import registry
+from undeleted.foundations.coins import ClampedGeometric, exact_law, seeded
+from undeleted.foundations.privacy import Budget, account
+from undeleted.foundations.schema import Number, Schema
 from undeleted.games import (
     SHARED,
     Leakage,
@@ -24,8 +26,6 @@ from undeleted.games import (
 from undeleted.games.similarity import total_variation
 from undeleted.leaky import ExactThenRanges, HiddenRangeMedian
 from undeleted.mechanisms import RangeCounts
-from undeleted.privacy import Budget, account
-from undeleted.schema import Number, Schema
 
 X = Number("x", min=0, max=3)
 PEOPLE = Schema([X])

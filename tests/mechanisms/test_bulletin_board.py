@@ -4,8 +4,8 @@ import pytest
 
 from support.worlds import SmallWorld
 from undeleted.errors import NotThere
+from undeleted.foundations.schema import Schema, Text
 from undeleted.mechanisms import BulletinBoard
-from undeleted.schema import Schema, Text
 
 POST = Text("post")
 BOARD, PEOPLE = BulletinBoard(POST), Schema([POST])

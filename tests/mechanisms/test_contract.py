@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 
 from support.attackers import adaptive, all_orders
-from undeleted import registry
 from undeleted.audit.exact import GAMES, FiniteWorld, verify
 from undeleted.baselines._points import without
 from undeleted.baselines.retrain import Retrain, median
-from undeleted.coins import exact_law, seeded
 from undeleted.engines.arrays import Arrays
+from undeleted.foundations import registry
+from undeleted.foundations.coins import exact_law, seeded
+from undeleted.foundations.schema import Category, Number, Schema
 from undeleted.games import ReleaseOnce, dynamic_game, ideal_game, simulate
 from undeleted.games.similarity import total_variation
 from undeleted.games.transcript import plain
@@ -27,7 +28,6 @@ from undeleted.mechanisms._linear import Linear
 from undeleted.mechanisms.bulletin_board import BulletinBoard
 from undeleted.mechanisms.exact_sum import ExactSum
 from undeleted.mechanisms.noisy_count import NoisyCount
-from undeleted.schema import Category, Number, Schema
 
 HERE = Path(__file__).parent
 NAMES = registry.names("undeleted.mechanisms")

@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.worlds import SmallWorld
-from undeleted.coins import seeded
+from undeleted.foundations.coins import seeded
+from undeleted.foundations.schema import Number, Schema
 from undeleted.games import ReleaseOnce
 from undeleted.mechanisms import ExactSum
-from undeleted.schema import Number, Schema
 
 X = Number("x", min=0, max=2)
 WORLD = SmallWorld(ExactSum(X), Schema([X]), points=(0, 1, 2), others=(2, 2, 0))

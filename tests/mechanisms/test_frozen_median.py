@@ -8,9 +8,9 @@ from support.worlds import SmallWorld
 from undeleted.baselines.retrain import median
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import NoRecords
+from undeleted.foundations.schema import Number, Schema
 from undeleted.mechanisms import FrozenMedian
 from undeleted.mechanisms.frozen_median import Frozen
-from undeleted.schema import Number, Schema
 
 X = Number("x", min=0, max=9)
 WORLD = SmallWorld(FrozenMedian(X), Schema([X]), points=(0, 5, 9), others=(1, 1, 2))

@@ -7,13 +7,13 @@ import pytest
 
 from support.fits import ALARM, fit, with_scale
 from support.worlds import SmallWorld
-from undeleted.coins import ClampedGeometric, NoNoise, seeded
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadBudget, BadColumns, BadQuestion
+from undeleted.foundations.coins import ClampedGeometric, NoNoise, seeded
+from undeleted.foundations.privacy import Budget, Zcdp, account
+from undeleted.foundations.schema import Boolean, Category, Number, Schema
 from undeleted.mechanisms import GrownBoxes
 from undeleted.mechanisms._partition import leaves_of
-from undeleted.privacy import Budget, Zcdp, account
-from undeleted.schema import Boolean, Category, Number, Schema
 from undeleted.statistics import Boxes
 
 A = Number("a", min=0, max=3)

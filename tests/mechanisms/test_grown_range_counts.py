@@ -8,12 +8,12 @@ from scipy import stats
 
 from support.fits import ALARM, fit, with_scale
 from support.worlds import SmallWorld
-from undeleted.coins import ClampedGeometric, DiscreteLaplace, NoNoise, secure, seeded
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadBudget, BadQuestion, RejectedValue, TooLarge
+from undeleted.foundations.coins import ClampedGeometric, DiscreteLaplace, NoNoise, secure, seeded
+from undeleted.foundations.privacy import Budget, Zcdp, account
+from undeleted.foundations.schema import Number, Schema
 from undeleted.mechanisms import GrownRangeCounts
-from undeleted.privacy import Budget, Zcdp, account
-from undeleted.schema import Number, Schema
 from undeleted.statistics import Prefix
 
 X = Number("x", min=0, max=3)

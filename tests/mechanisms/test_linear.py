@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from undeleted.coins import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, seeded
 from undeleted.engines.arrays import Arrays
+from undeleted.foundations.coins import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, seeded
+from undeleted.foundations.privacy import Budget, Zcdp, account
+from undeleted.foundations.schema import Boolean, Category, Number, Schema
 from undeleted.mechanisms import ExactSum, NoisyCount, NoisyHistogram, NoisyMean, NoisySum, NoisyVariance
-from undeleted.privacy import Budget, Zcdp, account
-from undeleted.schema import Boolean, Category, Number, Schema
 
 X = Number("x", min=-3, max=4, out_of_range="clamp", missing="drop")
 SICK, GRADE = Boolean("s"), Category("g", values=("a", "b", "c"), unknown="drop")

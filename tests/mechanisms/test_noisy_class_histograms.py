@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from support.worlds import SmallWorld
-from undeleted.coins import ClampedGeometric, NoNoise, seeded
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadQuestion
+from undeleted.foundations.coins import ClampedGeometric, NoNoise, seeded
+from undeleted.foundations.privacy import Budget, account
+from undeleted.foundations.schema import Boolean, Category, Schema
 from undeleted.mechanisms import NoisyClassHistograms
-from undeleted.privacy import Budget, account
-from undeleted.schema import Boolean, Category, Schema
 
 A, B = Boolean("a"), Boolean("b")
 WORLD = SmallWorld(

@@ -5,12 +5,12 @@ from fractions import Fraction
 import pytest
 
 from support.worlds import SmallWorld
-from undeleted.coins import ClampedGeometric, DiscreteLaplace, secure
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadBudget
+from undeleted.foundations.coins import ClampedGeometric, DiscreteLaplace, secure
+from undeleted.foundations.privacy import Budget, account
+from undeleted.foundations.schema import Number, Schema
 from undeleted.mechanisms import NoisyCount
-from undeleted.privacy import Budget, account
-from undeleted.schema import Number, Schema
 
 X = Number("x", min=0, max=1)
 LAW = ClampedGeometric(Fraction(1, 3), low=0, high=4)

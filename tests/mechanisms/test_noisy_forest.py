@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from support.worlds import SmallWorld
-from undeleted.coins import ClampedGeometric, NoNoise, seeded
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadQuestion, TooLarge
+from undeleted.foundations.coins import ClampedGeometric, NoNoise, seeded
+from undeleted.foundations.privacy import Budget, Zcdp, account
+from undeleted.foundations.schema import Boolean, Category, Number, Schema
 from undeleted.mechanisms import NoisyForest
-from undeleted.privacy import Budget, Zcdp, account
-from undeleted.schema import Boolean, Category, Number, Schema
 from undeleted.statistics import ForestLeaves
 
 A, B = Boolean("a"), Boolean("b")

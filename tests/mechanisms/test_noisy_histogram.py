@@ -8,13 +8,13 @@ from scipy import stats
 
 from support.fits import ALARM, fit, with_scale
 from support.worlds import SmallWorld
-from undeleted.coins import ClampedGeometric, DiscreteLaplace, secure, seeded
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadQuestion
+from undeleted.foundations.coins import ClampedGeometric, DiscreteLaplace, secure, seeded
+from undeleted.foundations.privacy import Budget
+from undeleted.foundations.schema import Boolean, Category, Number, Schema
 from undeleted.mechanisms import NoisyHistogram
 from undeleted.mechanisms._linear import Cells
-from undeleted.privacy import Budget
-from undeleted.schema import Boolean, Category, Number, Schema
 
 X = Boolean("x")
 LAW = ClampedGeometric(Fraction(1, 2), low=0, high=2)

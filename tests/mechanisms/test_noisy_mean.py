@@ -7,11 +7,11 @@ import pytest
 from scipy import stats
 
 from support.worlds import SmallWorld
-from undeleted.coins import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, seeded
 from undeleted.engines.arrays import Arrays
+from undeleted.foundations.coins import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, seeded
+from undeleted.foundations.privacy import Budget, Zcdp
+from undeleted.foundations.schema import Number, Schema
 from undeleted.mechanisms import NoisyMean
-from undeleted.privacy import Budget, Zcdp
-from undeleted.schema import Number, Schema
 
 X = Number("x", min=0, max=2)
 LAW = ClampedGeometric(Fraction(1, 2), low=-1, high=2)

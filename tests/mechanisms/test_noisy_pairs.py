@@ -8,12 +8,12 @@ import pytest
 
 from support.fits import ALARM, fit, with_scale
 from support.worlds import SmallWorld
-from undeleted.coins import ClampedGeometric, NoNoise, seeded
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadColumns, BadQuestion
+from undeleted.foundations.coins import ClampedGeometric, NoNoise, seeded
+from undeleted.foundations.privacy import Budget, Zcdp, account
+from undeleted.foundations.schema import Boolean, Number, Schema
 from undeleted.mechanisms import NoisyPairs
-from undeleted.privacy import Budget, Zcdp, account
-from undeleted.schema import Boolean, Number, Schema
 from undeleted.statistics import ItemPairs
 
 A, B = Boolean("a"), Boolean("b")

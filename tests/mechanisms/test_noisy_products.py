@@ -7,14 +7,14 @@ import pytest
 
 from support.fits import ALARM, fit
 from support.worlds import SmallWorld
-from undeleted.coins import ClampedGeometric, seeded
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadColumns, BadQuestion
+from undeleted.foundations.coins import ClampedGeometric, seeded
+from undeleted.foundations.privacy import Budget, Zcdp
+from undeleted.foundations.schema import Boolean, Category, Number, Schema
 from undeleted.mechanisms import NoisyProducts
 from undeleted.mechanisms._redrawn import _noise
 from undeleted.mechanisms._units import spread_of
-from undeleted.privacy import Budget, Zcdp
-from undeleted.schema import Boolean, Category, Number, Schema
 
 A, B = Boolean("a"), Boolean("b")
 LAW = ClampedGeometric(Fraction(1, 2), 0, 1)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from support.worlds import SmallWorld
-from undeleted.coins import ClampedGeometric, seeded
 from undeleted.engines.arrays import Arrays
+from undeleted.foundations.coins import ClampedGeometric, seeded
+from undeleted.foundations.privacy import Budget, account
+from undeleted.foundations.schema import Number, Schema
 from undeleted.mechanisms import NoisyQuantiles, RangeCounts
-from undeleted.privacy import Budget, account
-from undeleted.schema import Number, Schema
 
 X = Number("x", min=0, max=2)
 WORLD = SmallWorld(

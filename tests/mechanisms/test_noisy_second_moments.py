@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from support.worlds import SmallWorld
-from undeleted.coins import ClampedGeometric, NoNoise, seeded
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadQuestion
+from undeleted.foundations.coins import ClampedGeometric, NoNoise, seeded
+from undeleted.foundations.privacy import Budget, account
+from undeleted.foundations.schema import Boolean, Category, Number, Schema
 from undeleted.mechanisms import NoisySecondMoments
 from undeleted.mechanisms.noisy_second_moments import _solve
-from undeleted.privacy import Budget, account
-from undeleted.schema import Boolean, Category, Number, Schema
 
 A, B = Boolean("a"), Boolean("b")
 LAW = ClampedGeometric(Fraction(1, 2), 0, 1)

@@ -7,11 +7,11 @@ import pytest
 
 from support.fits import ALARM, fit, with_scale
 from support.worlds import SmallWorld
-from undeleted.coins import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, secure
 from undeleted.engines.arrays import Arrays
+from undeleted.foundations.coins import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, secure
+from undeleted.foundations.privacy import Budget, Zcdp
+from undeleted.foundations.schema import Number, Schema
 from undeleted.mechanisms import NoisySum
-from undeleted.privacy import Budget, Zcdp
-from undeleted.schema import Number, Schema
 
 X = Number("x", min=0, max=2)
 LAW = ClampedGeometric(Fraction(1, 2), low=0, high=5)

@@ -7,11 +7,11 @@ import pytest
 from scipy import stats
 
 from support.worlds import SmallWorld
-from undeleted.coins import ClampedGeometric, seeded
 from undeleted.engines.arrays import Arrays
+from undeleted.foundations.coins import ClampedGeometric, seeded
+from undeleted.foundations.privacy import Budget
+from undeleted.foundations.schema import Number, Schema
 from undeleted.mechanisms import NoisyVariance
-from undeleted.privacy import Budget
-from undeleted.schema import Number, Schema
 
 X = Number("x", min=0, max=1)
 LAW = ClampedGeometric(Fraction(1, 2), low=0, high=2)

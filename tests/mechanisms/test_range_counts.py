@@ -10,14 +10,14 @@ from scipy import stats
 
 from support.fits import ALARM, fit, with_scale
 from support.worlds import SmallWorld
-from undeleted.coins import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, seeded
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadQuestion, RejectedValue, TooLarge
+from undeleted.foundations.coins import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, seeded
+from undeleted.foundations.privacy import Budget, Zcdp, account
+from undeleted.foundations.schema import Number, Schema
 from undeleted.mechanisms import GrownRangeCounts, NoisyHistogram, RangeCounts
 from undeleted.mechanisms._linear import Cells
 from undeleted.mechanisms._tree import best_branching
-from undeleted.privacy import Budget, Zcdp, account
-from undeleted.schema import Number, Schema
 
 X = Number("x", min=0, max=2)
 LAW = ClampedGeometric(Fraction(1, 2), low=0, high=1)

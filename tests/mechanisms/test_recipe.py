@@ -5,11 +5,11 @@ from fractions import Fraction
 import pytest
 
 from support.worlds import SmallWorld
-from undeleted.coins import ClampedGeometric, seeded
 from undeleted.engines.arrays import Arrays
+from undeleted.foundations.coins import ClampedGeometric, seeded
+from undeleted.foundations.privacy import Budget, Zcdp, account
+from undeleted.foundations.schema import Boolean, Number, Schema
 from undeleted.mechanisms import NoisySum, RangeCounts, Recipe
-from undeleted.privacy import Budget, Zcdp, account
-from undeleted.schema import Boolean, Number, Schema
 from undeleted.statistics import ClippedSum, Count, CrossProducts, Histogram, RangeTree
 
 X, SICK = Number("x", min=0, max=1), Boolean("s")

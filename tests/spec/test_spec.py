@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from undeleted.errors import BadFile, BadSpec
+from undeleted.foundations.privacy import Budget, account
 from undeleted.mechanisms import GrownRangeCounts, NoisyHistogram, NoisyProducts, RangeCounts
-from undeleted.privacy import Budget, account
 from undeleted.spec import Spec
 from undeleted.spec._lines import line_of
 from undeleted.spec.draft import DECIDE, draft

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from undeleted import registry
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadColumns, BadQuestion, TooLarge
-from undeleted.schema import Boolean, Category, Number, Schema
+from undeleted.foundations import registry
+from undeleted.foundations.schema import Boolean, Category, Number, Schema
 from undeleted.statistics import (
     Boxes,
     ClassHistograms,

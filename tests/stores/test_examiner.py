@@ -17,12 +17,12 @@ import pytest
 
 from support.old_formats import with_holes
 from support.people import PEOPLE, made, mechanisms, only, rows
-from undeleted.coins import seeded
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import UndeletedError
+from undeleted.foundations.coins import seeded
+from undeleted.foundations.privacy import Budget
+from undeleted.foundations.schema import Number, Schema, Text
 from undeleted.mechanisms import BulletinBoard, NoisyCount, NoisyMean
-from undeleted.privacy import Budget
-from undeleted.schema import Number, Schema, Text
 from undeleted.stores import Fold, Publishing
 from undeleted.stores._buckets import TAG, Buckets
 from undeleted.stores._contents import Published

@@ -12,13 +12,13 @@ from support import crowd, drops, kills
 from support.people import made, rows
 from support.servers import PASSWORD, QUOTED, Server
 from undeleted.cli import run
-from undeleted.coins import seeded
 from undeleted.curator import Curator
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import StoreError, UndeletedError
+from undeleted.foundations.coins import seeded
+from undeleted.foundations.privacy import Budget
+from undeleted.foundations.schema import Number, Schema
 from undeleted.mechanisms import NoisyMean
-from undeleted.privacy import Budget
-from undeleted.schema import Number, Schema
 from undeleted.stores import Fold, Publishing, open_store, postgres
 from undeleted.stores._contents import Published
 from undeleted.stores._records import tag_of

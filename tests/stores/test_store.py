@@ -23,9 +23,9 @@ from support.old_formats import older
 from support.people import AGE, NOTE, PEOPLE, N, made, mechanisms, only, rows
 from undeleted.curator import Curator
 from undeleted.errors import AlreadyThere, BadQuestion, StoreError, UndeletedError
+from undeleted.foundations.privacy import Budget
+from undeleted.foundations.schema import Number, Schema
 from undeleted.mechanisms import BulletinBoard, NoisyCount, NoisyMean
-from undeleted.privacy import Budget
-from undeleted.schema import Number, Schema
 from undeleted.stores import Fold, _store, copy_store, open_store
 from undeleted.stores._bucket_table import BucketTable
 from undeleted.stores._contents import FORMAT

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from undeleted.coins import DiscreteGaussian, DiscreteLaplace
+from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace
 
 ALARM = 1e-9  # how often a correct mechanism may fail one such test
 

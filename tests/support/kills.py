@@ -20,9 +20,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from undeleted.curator import Curator
+from undeleted.foundations.privacy import Budget
+from undeleted.foundations.schema import Number, Schema
 from undeleted.mechanisms import NoisyCount, NoisyHistogram, RangeCounts
-from undeleted.privacy import Budget
-from undeleted.schema import Number, Schema
 from undeleted.stores import Fold, Store, sqlite, store_there
 
 AGE = Number("age", min=0, max=99)

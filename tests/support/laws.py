@@ -4,7 +4,7 @@ from collections import defaultdict
 from fractions import Fraction
 from itertools import combinations
 
-from undeleted.coins import exact_law
+from undeleted.foundations.coins import exact_law
 from undeleted.games import non_adaptive_game
 
 

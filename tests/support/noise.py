@@ -10,7 +10,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from undeleted.coins import DiscreteGaussian, DiscreteLaplace
+from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace
 
 SETTING = "UNDELETED_TESTS_WIDER_NOISE"
 HERE = Path(__file__).parent
@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 
 def widen(times: float) -> None:
     """From now on, in this process."""
-    module = importlib.import_module("undeleted.coins.secure")
+    module = importlib.import_module("undeleted.foundations.coins.secure")
     measurement = module._measurement
     if hasattr(measurement, "times"):  # by `sitecustomize` already
         return

@@ -1,7 +1,9 @@
 """People of all kinds of columns, and everything that can be published of them, in a store of any kind."""
 
-from undeleted.coins import seeded
 from undeleted.engines.arrays import Arrays
+from undeleted.foundations.coins import seeded
+from undeleted.foundations.privacy import Budget
+from undeleted.foundations.schema import Boolean, Category, Number, Schema, Text
 from undeleted.mechanisms import (
     BulletinBoard,
     GrownBoxes,
@@ -14,8 +16,6 @@ from undeleted.mechanisms import (
     NoisyProducts,
     RangeCounts,
 )
-from undeleted.privacy import Budget
-from undeleted.schema import Boolean, Category, Number, Schema, Text
 from undeleted.stores import Publishing, create_store
 
 AGE = Number("age", min=0, max=120)

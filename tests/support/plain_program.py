@@ -5,7 +5,7 @@ from itertools import permutations, product
 import numpy as np
 from scipy.optimize import linprog
 
-from undeleted.coins import exact_law
+from undeleted.foundations.coins import exact_law
 from undeleted.games import non_adaptive_game
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from undeleted.schema import Schema
+from undeleted.foundations.schema import Schema
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.coins import DiscreteLaplace, Seeded
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadQuestion, NotThere
+from undeleted.foundations.coins import DiscreteLaplace, Seeded
+from undeleted.foundations.privacy import Budget
+from undeleted.foundations.schema import Number, Schema
 from undeleted.mechanisms.grown_boxes import GrownBoxes
-from undeleted.privacy import Budget
-from undeleted.schema import Number, Schema
 
 BINS = 256
 TOP = 10**6  # values are integers below this

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from undeleted.attacks._hadamard import fwht, require_power_of_two
-from undeleted.coins import Seeded
 from undeleted.errors import TooLarge
+from undeleted.foundations.coins import Seeded
 
 
 def hidden_half(n: int, coins: Seeded) -> Any:

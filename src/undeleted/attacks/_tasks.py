@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from undeleted.coins import Coins, Law
 from undeleted.errors import RuleBroken
+from undeleted.foundations.coins import Coins, Law
+from undeleted.foundations.intervals import standard_deviation
 from undeleted.games.worlds import AT_MOST_K
-from undeleted.intervals import standard_deviation
 
 Against: TypeAlias = Annotated[
     Literal["retrain", "release-once"], "a curator that retrains, or one that releases once"

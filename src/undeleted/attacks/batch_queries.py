@@ -14,9 +14,9 @@ from undeleted.attacks._blocks import ATTACKERS, settle, single
 from undeleted.attacks._picture import hidden_picture, reconstruction_picture, require_writable
 from undeleted.attacks._reconstruction import Report, check_size, exact_answers, hidden_half
 from undeleted.attacks._tasks import Against, BatchQueries
-from undeleted.coins import DiscreteGaussian, DiscreteLaplace, seeded
 from undeleted.errors import BadBudget, BadQuestion, TooLarge
-from undeleted.privacy import NEIGHBOURS, Budget, calibrate
+from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace, seeded
+from undeleted.foundations.privacy import NEIGHBOURS, Budget, calibrate
 
 FACTS = {
     "claim": "P6",

@@ -11,9 +11,9 @@ import numpy as np
 
 from undeleted.attacks._reconstruction import Report, check_size, exact_answers, hidden_half
 from undeleted.attacks._tasks import Against, CountMod
-from undeleted.coins import DiscreteLaplace, seeded
 from undeleted.errors import BadQuestion, TooLarge
-from undeleted.privacy import NEIGHBOURS, Budget
+from undeleted.foundations.coins import DiscreteLaplace, seeded
+from undeleted.foundations.privacy import NEIGHBOURS, Budget
 
 FACTS = {
     "claim": "P4",

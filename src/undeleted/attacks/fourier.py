@@ -16,8 +16,8 @@ from undeleted.attacks._reconstruction import (
     hidden_half,
     reconstruct,
 )
-from undeleted.coins import DiscreteGaussian, seeded
 from undeleted.errors import BadQuestion
+from undeleted.foundations.coins import DiscreteGaussian, seeded
 
 FACTS = {
     "claim": "P9",

@@ -19,8 +19,8 @@ import numpy as np
 from undeleted.attacks._event_search import event_search
 from undeleted.attacks._lloyd import TOP, TwoMeans
 from undeleted.attacks._picture import require_writable
-from undeleted.coins import DiscreteGaussian, seeded
 from undeleted.errors import BadQuestion
+from undeleted.foundations.coins import DiscreteGaussian, seeded
 
 FACTS = {
     "claim": "P8",

@@ -14,13 +14,13 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from undeleted.baselines.retrain import Retrain, median
-from undeleted.coins import seeded
 from undeleted.errors import BadQuestion
+from undeleted.foundations.coins import seeded
+from undeleted.foundations.privacy import NEIGHBOURS, Budget
+from undeleted.foundations.schema import Number, Schema
 from undeleted.games import Algorithm, ReleaseOnce, World, dynamic_game
 from undeleted.mechanisms.frozen_median import FrozenMedian
 from undeleted.mechanisms.noisy_histogram import NoisyHistogram
-from undeleted.privacy import NEIGHBOURS, Budget
-from undeleted.schema import Number, Schema
 
 FACTS = {
     "claim": "P2",
@@ -41,7 +41,7 @@ def median_walk(
 ) -> frozenset[Any]:
     """Return the values that deletions exposed; `read` finds the median in an output.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> people = [10, 20, 30, 40, 50, 60, 70]
     >>> dynamic_game(Retrain(median), lambda w: median_walk(w, controlled=[4, 5, 6]), people, 3, seeded(7))
     ((4, 5, 6), (20, 30))

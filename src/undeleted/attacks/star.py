@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from undeleted.attacks._blocks import settle, single
 from undeleted.attacks._reconstruction import Report, check_size, exact_answers, hidden_half
 from undeleted.attacks._tasks import Against, BatchQueries
-from undeleted.coins import DiscreteLaplace, seeded
 from undeleted.errors import BadQuestion
-from undeleted.privacy import NEIGHBOURS, Budget
+from undeleted.foundations.coins import DiscreteLaplace, seeded
+from undeleted.foundations.privacy import NEIGHBOURS, Budget
 
 FACTS = {
     "claim": "P5",

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from undeleted.baselines.xor_pad import XorPad
 from undeleted.baselines.xor_undeleted import XorUndeleted
-from undeleted.coins import seeded
 from undeleted.errors import BadQuestion
+from undeleted.foundations.coins import seeded
 from undeleted.games import Algorithm, World, dynamic_game
 
 FACTS = {

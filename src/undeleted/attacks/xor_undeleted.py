@@ -20,7 +20,7 @@ def xor_undeleted(world: World) -> int:
     """What the first and the second release hide together.
 
     >>> from undeleted.baselines.xor_undeleted import XorUndeleted
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.games import dynamic_game
     >>> dynamic_game(XorUndeleted(bits=8), xor_undeleted, [200, 3], 1, seeded(7))
     ((0,), 3)

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from undeleted.coins import Enumerated, outcomes
 from undeleted.errors import BadWorld, NotReproducible
+from undeleted.foundations.coins import Enumerated, outcomes
 from undeleted.games.algorithm import Algorithm, Point
 from undeleted.games.dynamic import Leakage
 from undeleted.games.transcript import plain

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv
 
-from undeleted.coins import Coins
+from undeleted.foundations.coins import Coins
 
 ENOUGH = 20  # shuffles as high as what was seen, after which a test stops
 MOST = 20_000  # shuffles; p-values that would need more are bounded

@@ -13,7 +13,7 @@ from undeleted.audit.pairs import Pair, Space
 from undeleted.audit.targets import Named, Target
 from undeleted.audit.targets._program import Clock
 from undeleted.audit.verdict import Options
-from undeleted.coins import Seeded, seeded
+from undeleted.foundations.coins import Seeded, seeded
 
 SMALL = 8  # people, in the first runs and for targets that are slow
 FEW_CALLS = 3000

@@ -12,8 +12,8 @@ from typing import Any
 from undeleted.audit.columns import Record
 from undeleted.audit.lab import TOLERANCE, Lab, apart, exactly, far
 from undeleted.audit.pairs import Pair, Space, crowd, deletions, pairs
-from undeleted.coins import Coins
 from undeleted.errors import TargetFailed
+from undeleted.foundations.coins import Coins
 
 REFUSALS = 20  # so many worlds in a row that the target refuses, and it has failed
 WORLDS = 32  # m is not driven further than this

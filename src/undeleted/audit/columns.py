@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from undeleted.coins import Coins
 from undeleted.errors import BadColumns, BadQuestion
+from undeleted.foundations.coins import Coins
 
 Record: TypeAlias = dict[str, Any]
 STEPS = 1024

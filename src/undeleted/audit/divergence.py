@@ -80,9 +80,9 @@ class Divergence:
 def privacy_of_the_undeleted(world: FiniteWorld, epsilon: float = 0.0) -> Divergence:
     """The exact divergence between neighbours who differ in one person that stays.
 
-    >>> from undeleted.coins import ClampedGeometric
+    >>> from undeleted.foundations.coins import ClampedGeometric
     >>> from undeleted.mechanisms.noisy_sum import NoisySum
-    >>> from undeleted.schema import Number, Schema
+    >>> from undeleted.foundations.schema import Number, Schema
     >>> x = Number("x", min=0, max=1)
     >>> noisy = NoisySum(x, ClampedGeometric(Fraction(1, 2), 0, 3))
     >>> found = privacy_of_the_undeleted(FiniteWorld.of(noisy, [0, 1], n=3, k=1, schema=Schema([x])))

@@ -17,8 +17,8 @@ from undeleted.audit.lab import Lab, apart, merged
 from undeleted.audit.looks import PARTS, seeds_from
 from undeleted.audit.pairs import Space
 from undeleted.audit.tellers import alone, train
-from undeleted.coins import Coins
 from undeleted.errors import TargetFailed
+from undeleted.foundations.coins import Coins
 
 DRIFT = 1e-6  # nearer than this, relative to 1 and to both, counts as the same
 WORLDS = 12

@@ -16,8 +16,8 @@ from undeleted.audit import bounds
 from undeleted.audit.lab import TOLERANCE, Lab, exactly, merged
 from undeleted.audit.pairs import Pair
 from undeleted.audit.tellers import Runs, alone, train
-from undeleted.coins import Coins
 from undeleted.errors import BadQuestion, TargetFailed
+from undeleted.foundations.coins import Coins
 
 CANDIDATES = 3
 LOOKS = (60, 240, 960, 3840)  # runs of each world, to learn from and again to judge by

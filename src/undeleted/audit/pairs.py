@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from undeleted.audit.columns import Column, Record
-from undeleted.coins import Coins
+from undeleted.foundations.coins import Coins
 
 SIZES = (8, 16, 32)
 FEW = 7  # values of a column in a crowd

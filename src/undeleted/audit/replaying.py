@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from undeleted import registry
 from undeleted.audit.collisions import FEW_SEEDS
 from undeleted.audit.columns import columns_from
 from undeleted.audit.exposures import Stage
@@ -24,8 +23,9 @@ from undeleted.audit.statistical import open_target
 from undeleted.audit.targets import Named
 from undeleted.audit.targets._program import BudgetOver, Clock
 from undeleted.audit.witness import load
-from undeleted.coins import Coins, seeded
 from undeleted.errors import BadFile, BadQuestion, TargetFailed
+from undeleted.foundations import registry
+from undeleted.foundations.coins import Coins, seeded
 
 AFRESH = 2  # stages of an attack's own making on which it must win too
 

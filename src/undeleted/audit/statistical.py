@@ -13,7 +13,6 @@ It ends within its budget, with `broken`, `not perfectly safe` or `not broken by
 from collections.abc import Callable
 from dataclasses import replace
 
-from undeleted import registry
 from undeleted.audit.case import Case
 from undeleted.audit.columns import Column
 from undeleted.audit.exposures import Attack
@@ -25,6 +24,7 @@ from undeleted.audit.targets import Named, Target
 from undeleted.audit.targets._program import BudgetOver, Clock
 from undeleted.audit.verdict import Options, Verdict
 from undeleted.errors import TargetFailed
+from undeleted.foundations import registry
 
 __all__ = ["Options", "Verdict", "audit"]
 

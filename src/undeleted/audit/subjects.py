@@ -12,18 +12,18 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
-from undeleted import registry
 from undeleted.audit.finite_world import FiniteWorld
 from undeleted.baselines.retrain import median, total
-from undeleted.coins import ClampedGeometric
 from undeleted.errors import BadWorld, UnknownName
+from undeleted.foundations import registry
+from undeleted.foundations.coins import ClampedGeometric
+from undeleted.foundations.privacy import Budget
+from undeleted.foundations.schema import Number, Schema, Text
 from undeleted.games.dynamic import Leakage
 from undeleted.games.release_once import ReleaseOnce
 from undeleted.games.with_leakage import SHARED, WithLeakage
 from undeleted.mechanisms._linear import Linear
 from undeleted.mechanisms.noisy_sum import NoisySum
-from undeleted.privacy import Budget
-from undeleted.schema import Number, Schema, Text
 from undeleted.statistics import ClippedSum, Count, Statistic
 
 FOLDERS = ("undeleted.mechanisms", "undeleted.leaky", "undeleted.baselines")

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from undeleted import registry
 from undeleted.audit.verdict import Verdict
 from undeleted.errors import BadFile, BadQuestion
+from undeleted.foundations import registry
 
 FORMAT = "undeleted-witness"
 VERSION = 1

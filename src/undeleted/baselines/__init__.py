@@ -6,7 +6,7 @@ of those who stay.  They are here to be attacked and compared, not used.
 
 from typing import Any
 
-from undeleted import registry
+from undeleted.foundations import registry
 
 
 def __getattr__(name: str) -> Any:

@@ -9,13 +9,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from undeleted.arrays import IntArray
 from undeleted.baselines._points import Point, Points, nonempty, started, without
-from undeleted.coins import Coins, Law
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadBudget, BudgetSpent
-from undeleted.privacy import Budget, Privacy, Zcdp, calibrate
-from undeleted.schema import Schema
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.coins import Coins, Law
+from undeleted.foundations.privacy import Budget, Privacy, Zcdp, calibrate
+from undeleted.foundations.schema import Schema
 from undeleted.statistics import Statistic
 
 Sum: TypeAlias = Callable[[int, int], IntArray]  # the exact sum of the stream's elements from, …, to − 1

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from undeleted.baselines._points import Point, Points, nonempty, started, without
-from undeleted.coins import Coins, DiscreteGaussian
 from undeleted.errors import BadQuestion
+from undeleted.foundations.coins import Coins, DiscreteGaussian
 
 GRID = 2.0**30  # the noise is discrete, on a grid so fine that it is taken for a density
 STEPS = 100
@@ -28,7 +28,7 @@ STEPS = 100
 class CertifiedRemoval:
     """A linear model that is moved, not retrained.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> curator = CertifiedRemoval("ridge", l2=0.1, sigma=1.0)
     >>> people = [(1.0, 2.0), (0.5, 1.0), (-1.0, -2.0), (-0.5, -1.0)]
     >>> z0, z1 = curator.start(people, seeded(7)), curator.delete([(0.5, 1.0)])

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from undeleted.baselines._points import Point, Points, nonempty, started, without
-from undeleted.coins import Coins
 from undeleted.engines.arrays import Arrays
+from undeleted.foundations.coins import Coins
+from undeleted.foundations.schema import Schema
 from undeleted.mechanisms import Mechanism
-from undeleted.schema import Schema
 
 
 class Ignore:
     """The first release of a mechanism, for ever.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.mechanisms.exact_sum import ExactSum
-    >>> from undeleted.schema import Number
+    >>> from undeleted.foundations.schema import Number
     >>> age = Number("age", min=0, max=120)
     >>> curator = Ignore(ExactSum(age), Schema([age]))
     >>> curator.start([41, 17], seeded(7)) == curator.delete([17])

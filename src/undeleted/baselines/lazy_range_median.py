@@ -12,18 +12,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from undeleted.baselines._points import Point, Points, nonempty, started, without
-from undeleted.coins import Coins, Law
 from undeleted.engines.arrays import Arrays
+from undeleted.foundations.coins import Coins, Law
+from undeleted.foundations.privacy import Budget, Zcdp
+from undeleted.foundations.schema import Number, Schema
 from undeleted.leaky.hidden_range_median import HiddenRangeMedian, descend
-from undeleted.privacy import Budget, Zcdp
-from undeleted.schema import Number, Schema
 from undeleted.statistics.prefix import Prefix
 
 
 class LazyRangeMedian:
     """A hidden tree of noisy counts that exists only where it was looked at.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> curator = LazyRangeMedian(Number("age", min=0, max=120), Budget(1.0))
     >>> curator.start([20, 30, 40] * 2000, seeded(7)), curator.delete([20] * 1999)
     (30, 40)

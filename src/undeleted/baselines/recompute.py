@@ -12,21 +12,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from undeleted.baselines._points import Point, Points, nonempty, started, without
-from undeleted.coins import Coins
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadBudget, BudgetSpent
+from undeleted.foundations.coins import Coins
+from undeleted.foundations.privacy import Privacy, calibrate
+from undeleted.foundations.schema import Schema
 from undeleted.mechanisms._linear import Linear
-from undeleted.privacy import Privacy, calibrate
-from undeleted.schema import Schema
 
 
 class Recompute:
     """A mechanism released again after every deletion; at most `releases` times, if that is given.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.mechanisms.noisy_count import NoisyCount
-    >>> from undeleted.privacy import Budget
-    >>> from undeleted.schema import Number
+    >>> from undeleted.foundations.privacy import Budget
+    >>> from undeleted.foundations.schema import Number
     >>> people = Schema([Number("age", min=0, max=120)])
     >>> curator = Recompute(NoisyCount(Budget(1.0)), people)
     >>> z0, z1 = curator.start([41, 17], seeded(7)), curator.delete([17])

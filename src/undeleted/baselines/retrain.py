@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from undeleted.baselines._points import Point, Points, nonempty, started, without
-from undeleted.coins import Coins
+from undeleted.foundations.coins import Coins
 
 
 def total(points: tuple[Any, ...]) -> Any:
@@ -26,7 +26,7 @@ def median(points: tuple[Any, ...]) -> Any:
 class Retrain:
     """The function of the remaining data, after every deletion.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> curator = Retrain(median)
     >>> curator.start([0, 0, 5, 9, 9], seeded(7)), curator.delete([9]), curator.delete([9])
     (5, 0, 0)

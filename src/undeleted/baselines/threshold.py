@@ -8,13 +8,13 @@ from typing import Any
 
 from undeleted.baselines._points import Point
 from undeleted.baselines.retrain import Retrain
-from undeleted.coins import Coins
+from undeleted.foundations.coins import Coins
 
 
 class Threshold(Retrain):
     """One deletion opens the vault.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> vault = Threshold()
     >>> vault.start([3, 1, 2], seeded(7)), vault.delete([1])
     (None, (2, 3))

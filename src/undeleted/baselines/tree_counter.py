@@ -14,10 +14,10 @@ from collections.abc import Sequence
 
 from undeleted.baselines._dyadic import Continual, Dyadic, add_noise, levels_of, noise_for
 from undeleted.baselines._points import Point
-from undeleted.coins import Coins, Law
+from undeleted.foundations.coins import Coins, Law
+from undeleted.foundations.privacy import Budget, Privacy, Zcdp, split
+from undeleted.foundations.schema import Schema
 from undeleted.mechanisms._linear import Cells
-from undeleted.privacy import Budget, Privacy, Zcdp, split
-from undeleted.schema import Schema
 from undeleted.statistics import Statistic
 
 
@@ -26,8 +26,8 @@ class TreeCounter(Continual):
 
     `horizon` is the most deletion requests, of any number of people each.
 
-    >>> from undeleted.coins import seeded
-    >>> from undeleted.schema import Number
+    >>> from undeleted.foundations.coins import seeded
+    >>> from undeleted.foundations.schema import Number
     >>> from undeleted.statistics import Count
     >>> curator = TreeCounter(Count(), Schema([Number("age", min=0, max=120)]), Budget(1e6), horizon=4)
     >>> curator.start([41, 17, 30], seeded(7)).value, curator.delete([17]).value, curator.delete([41]).value

@@ -12,13 +12,13 @@ from functools import reduce
 from operator import xor
 
 from undeleted.baselines._points import Point, Points, nonempty, started, without
-from undeleted.coins import Coins
+from undeleted.foundations.coins import Coins
 
 
 class XorPad:
     """Points are integers of `bits` bits; several deleted at once are XORed together.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> curator = XorPad(bits=8)
     >>> curator.start([3, 200], seeded(7)) ^ curator.delete([200])
     200

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 from undeleted.baselines._points import Point, Points, nonempty, started, without
 from undeleted.baselines.xor_pad import as_int, draw_pad
-from undeleted.coins import Coins
+from undeleted.foundations.coins import Coins
 
 
 class XorUndeleted:
     """Points are integers of `bits` bits; with nobody left the pad is returned.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> curator = XorUndeleted(bits=8)
     >>> curator.start([3, 200], seeded(7)) ^ curator.delete([200])
     3

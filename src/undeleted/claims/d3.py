@@ -8,7 +8,7 @@ from undeleted.audit.subjects import Noise, build
 from undeleted.claims._claim import Found, Setting, exactly
 from undeleted.claims._pictures import bars
 from undeleted.claims._runs import least, optimum
-from undeleted.coins import exact_law
+from undeleted.foundations.coins import exact_law
 from undeleted.games import World, dynamic_game, ideal_game, simulate
 from undeleted.games.similarity import total_variation
 

@@ -12,7 +12,7 @@ from undeleted.baselines.retrain import Retrain, median
 from undeleted.claims._claim import Figure, Found, Setting, exactly, more_than
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import least, private
-from undeleted.coins import exact_law
+from undeleted.foundations.coins import exact_law
 from undeleted.games import non_adaptive_game
 from undeleted.games.similarity import approximate, distinguishers, total_variation
 

@@ -10,11 +10,11 @@ from undeleted.baselines.tree_counter import TreeCounter
 from undeleted.claims._claim import ALARM, SHOWN, Figure, Found, Setting, exactly, more_than, short
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import least, optimum, private
-from undeleted.coins import seeded
 from undeleted.engines.arrays import Arrays
+from undeleted.foundations.coins import seeded
+from undeleted.foundations.privacy import Budget
+from undeleted.foundations.schema import Number, Schema
 from undeleted.mechanisms.noisy_sum import NoisySum
-from undeleted.privacy import Budget
-from undeleted.schema import Number, Schema
 from undeleted.statistics import ClippedSum
 
 SAYS = (

@@ -5,11 +5,11 @@ import numpy as np
 from undeleted.claims._claim import Found, Setting, exactly
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import least, optimum, private
-from undeleted.coins import seeded
 from undeleted.engines.arrays import Arrays
+from undeleted.foundations.coins import seeded
+from undeleted.foundations.privacy import Budget
+from undeleted.foundations.schema import Number, Schema
 from undeleted.mechanisms.recipe import Recipe
-from undeleted.privacy import Budget
-from undeleted.schema import Number, Schema
 from undeleted.statistics import Count, Histogram, Moments, SecondMoments
 
 SAYS = (

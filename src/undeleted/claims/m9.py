@@ -9,11 +9,11 @@ from undeleted.claims._claim import Found, Setting, exactly, more_than, none_abo
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import least, optimum, private
 from undeleted.claims.m3 import SCHEMA, SUM, continual
-from undeleted.coins import seeded
 from undeleted.definitions._specimens import specimen
 from undeleted.definitions._table import ask
-from undeleted.intervals import standard_deviation
-from undeleted.privacy import Budget
+from undeleted.foundations.coins import seeded
+from undeleted.foundations.intervals import standard_deviation
+from undeleted.foundations.privacy import Budget
 
 SAYS = (
     "The task can also be solved under continual observation with the tree algorithm, which protects "

@@ -5,7 +5,7 @@ from undeleted.baselines.retrain import Retrain, total
 from undeleted.claims._claim import Found, Picture, Setting, exactly
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import attack, least, optimum
-from undeleted.coins import seeded
+from undeleted.foundations.coins import seeded
 from undeleted.games import dynamic_game
 
 SAYS = (

@@ -8,7 +8,7 @@ from undeleted.baselines.retrain import Retrain, median
 from undeleted.claims._claim import Found, Picture, Setting, exactly
 from undeleted.claims._pictures import BLUE, HEIGHT, RED, WIDTH
 from undeleted.claims._runs import attack, least, optimum
-from undeleted.coins import seeded
+from undeleted.foundations.coins import seeded
 from undeleted.games import World, dynamic_game
 
 SAYS = (

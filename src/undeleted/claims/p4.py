@@ -8,8 +8,8 @@ from undeleted.attacks._reconstruction import predicted_fraction
 from undeleted.claims._claim import Figure, Found, Setting, about, exactly, more_than
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import attack
-from undeleted.coins import DiscreteLaplace
-from undeleted.intervals import standard_deviation
+from undeleted.foundations.coins import DiscreteLaplace
+from undeleted.foundations.intervals import standard_deviation
 
 SAYS = (
     "CountMod(T), how many i occur 2 times modulo 3, has sensitivity 1, so one release is easy to make "

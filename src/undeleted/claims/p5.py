@@ -8,8 +8,8 @@ from undeleted.claims._claim import Found, Setting, exactly, more_than, share
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import attack
 from undeleted.claims.p4 import guesses, recovered
-from undeleted.coins import DiscreteLaplace
-from undeleted.intervals import standard_deviation
+from undeleted.foundations.coins import DiscreteLaplace
+from undeleted.foundations.intervals import standard_deviation
 
 SAYS = (
     "Let the number of stars in the data choose which of n Fourier queries is to be answered, with a "

@@ -30,7 +30,7 @@ from undeleted.claims._pictures import curves
 from undeleted.claims._runs import attack
 from undeleted.claims.p4 import recovered
 from undeleted.claims.p5 import beyond, without_an_index
-from undeleted.coins import DiscreteGaussian, DiscreteLaplace, seeded
+from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace, seeded
 
 SAYS = (
     "There is a task that can be solved once with differential privacy, and that any curator who retrains "

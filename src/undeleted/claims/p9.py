@@ -7,7 +7,7 @@ from undeleted.claims._claim import Found, Setting, about, more_than, none_above
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import attack
 from undeleted.claims.p4 import guesses, recovered
-from undeleted.coins import seeded
+from undeleted.foundations.coins import seeded
 
 SAYS = (
     "From answers to n fixed counting queries with mean squared error α = o(n), an attacker reconstructs a "

@@ -11,8 +11,8 @@ from typing import Any
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
-from undeleted import registry
 from undeleted.errors import PrivacyLeakWarning, TargetFailed, UndeletedError
+from undeleted.foundations import registry
 
 _SOFTWARE = 70  # EX_SOFTWARE
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from undeleted import registry
 from undeleted.cli.output import AsJson, print_facts, print_json, working
 from undeleted.errors import UnknownName
+from undeleted.foundations import registry
 
 FOLDER = "undeleted.attacks"
 

@@ -39,7 +39,7 @@ def demo(
 def real_beside_simulated(seed: int) -> dict[str, Any]:
     """A real transcript of a noisy histogram, and the generic simulator's, from the same first release."""
     from undeleted.attacks.median_walk import BINS, DOMAIN, stage
-    from undeleted.coins import seeded
+    from undeleted.foundations.coins import seeded
     from undeleted.games import dynamic_game, ideal_game, simulate
 
     people, curator, _ = stage(PEOPLE, "noisy-histogram", 1.0, seed)

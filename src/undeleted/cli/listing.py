@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from undeleted import registry
 from undeleted.cli.output import AsJson, print_json
+from undeleted.foundations import registry
 
 Kind = Literal[
     "mechanisms",
@@ -24,7 +24,7 @@ Kind = Literal[
 def listing(kind: Annotated[Kind, typer.Argument(help="What to list.")], json: AsJson = False) -> None:
     """List what there is of a kind; `subjects` are what `verify` takes."""
     listed = {"subjects": _subjects, "claims": _claims}
-    found = listed[kind]() if kind in listed else _of(f"undeleted.{kind}")
+    found = listed[kind]() if kind in listed else _of(registry.HOMES[kind])
     if json:
         print_json(found)
         return

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from undeleted import registry
 from undeleted.definitions._answer import Answer
 from undeleted.definitions._specimens import Specimen, specimens
 from undeleted.errors import UnknownName
+from undeleted.foundations import registry
 
 FOLDER = "undeleted.definitions"
 

@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import Any
 
 from undeleted.audit._program import Program
-from undeleted.coins import Enumerated, outcomes
 from undeleted.definitions._answer import FACTOR, ONE, ZERO, Answer, close, data_sets, marginal
 from undeleted.definitions._specimens import Specimen
+from undeleted.foundations.coins import Enumerated, outcomes
 from undeleted.games.transcript import plain
 
 KIND = "retraining"

@@ -6,9 +6,9 @@ just that, by name.
 
 from typing import Any, Protocol
 
-from undeleted import registry
-from undeleted.arrays import IntArray
-from undeleted.schema import GridColumn, Text
+from undeleted.foundations import registry
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.schema import GridColumn, Text
 from undeleted.statistics import Statistic
 
 

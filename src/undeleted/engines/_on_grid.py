@@ -2,7 +2,7 @@
 
 Only where expressions are exact on every backend: whole numbers on a grid of whole numbers, truths, and
 texts that are compared.  Everything else (floats, decimals, numbers written as texts) is judged here, value
-by value, by `undeleted.schema`.  Ibis writes `//` as a division of floats, so quotients are taken of exact
+by value, by `foundations.schema`.  Ibis writes `//` as a division of floats, so quotients are taken of exact
 multiples and corrected by their rest, and what does not fit 64 bits is decimal.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 import ibis
 
 from undeleted.errors import BadColumns
-from undeleted.schema import Boolean, Category, Column, GridColumn, Number
+from undeleted.foundations.schema import Boolean, Category, Column, GridColumn, Number
 
 _NARROW = 2**62  # within it differences of 64-bit integers are 64-bit integers
 _WIDE = "decimal(38, 0)"

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import IntArray, wide
 from undeleted.errors import NoRecords
-from undeleted.schema import GridColumn, Table, Text
+from undeleted.foundations.arrays import IntArray, wide
+from undeleted.foundations.schema import GridColumn, Table, Text
 from undeleted.statistics import Statistic
 
 _ROWS = 1 << 16  # rows added at a time: small enough for the cache
@@ -19,7 +19,7 @@ _ROWS = 1 << 16  # rows added at a time: small enough for the cache
 class Arrays:
     """An in-memory table, ready to be summed.
 
-    >>> from undeleted.schema import Number, Schema
+    >>> from undeleted.foundations.schema import Number, Schema
     >>> from undeleted.statistics.clipped_sum import ClippedSum
     >>> age = Number("age", min=0, max=120)
     >>> Arrays(Schema([age]).table([41, 17])).total(ClippedSum(age))

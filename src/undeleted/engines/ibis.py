@@ -18,13 +18,13 @@ import ibis
 import numpy as np
 import pyarrow as pa
 
-from undeleted.arrays import IntArray
 from undeleted.engines._connections import complaint
 from undeleted.engines._on_grid import Code, OnGrid, absent, as_id, number, on_grid, plain, wrong_type
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadColumns, BadQuestion, NoRecords, RejectedValue, StoreError
 from undeleted.files import ROWS, in_blocks, joined, small
-from undeleted.schema import GridColumn, Schema, Table, Text
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.schema import GridColumn, Schema, Table, Text
 from undeleted.statistics import Statistic
 
 _AT_ONCE = 400  # sums in one query; some databases take 1,600 columns
@@ -35,7 +35,7 @@ class Ibis:
     """A table of a database, ready to be summed; the rules of the schema are held over it first.
 
     >>> import ibis
-    >>> from undeleted.schema import Number
+    >>> from undeleted.foundations.schema import Number
     >>> from undeleted.statistics import ClippedSum
     >>> age = Number("age", min=0, max=120)
     >>> Ibis(Schema([age]), ibis.memtable({"age": [41, 17]})).total(ClippedSum(age))

@@ -4,16 +4,16 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from undeleted.arrays import IntArray, wide
 from undeleted.engines.arrays import Arrays
-from undeleted.schema import Table
+from undeleted.foundations.arrays import IntArray, wide
+from undeleted.foundations.schema import Table
 from undeleted.statistics import Statistic
 
 
 def scan(blocks: Iterable[Table], statistics: Sequence[Statistic]) -> dict[Statistic, IntArray]:
     """Add every statistic up, block by block, exactly.
 
-    >>> from undeleted.schema import Number, Schema
+    >>> from undeleted.foundations.schema import Number, Schema
     >>> from undeleted.statistics import ClippedSum
     >>> age = Number("age", min=0, max=120)
     >>> people = Schema([age])

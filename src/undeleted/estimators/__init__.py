@@ -9,7 +9,7 @@ classes and categories are public: they are given, never read off the data.  Nee
 
 from typing import Any
 
-from undeleted import registry
+from undeleted.foundations import registry
 
 
 def __getattr__(name: str) -> Any:

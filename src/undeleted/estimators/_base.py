@@ -16,8 +16,6 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_array, check_random_state, validate_data
 
-from undeleted.arrays import FloatArray, IntArray
-from undeleted.coins import Coins, Law, secure, seeded
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import (
     BadBudget,
@@ -28,11 +26,13 @@ from undeleted.errors import (
     TuningWarning,
 )
 from undeleted.estimators._warnings import warn
+from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.coins import Coins, Law, secure, seeded
+from undeleted.foundations.privacy import Budget, Zcdp
+from undeleted.foundations.schema import Schema, Table
 from undeleted.mechanisms._linear import Cells, Linear
 from undeleted.mechanisms._redrawn import redrawn
 from undeleted.mechanisms._units import spread_of
-from undeleted.privacy import Budget, Zcdp
-from undeleted.schema import Schema, Table
 
 STEPS = 4096  # of the grid on which a number lies between its bounds
 _MANY_FITS = tuple(

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import FloatArray, IntArray
 from undeleted.errors import BadQuestion
 from undeleted.estimators._base import as_count, checked
 from undeleted.estimators._faces import OfRows
-from undeleted.intervals import check_confidence
+from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.intervals import check_confidence
 from undeleted.mechanisms.noisy_forest import NoisyForest
 
 _DRAWS = 400

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import assert_all_finite
 
-from undeleted.arrays import FloatArray, IntArray
 from undeleted.errors import BadBounds, MissingBounds, PrivacyLeakWarning, UndeclaredValue
 from undeleted.estimators._warnings import warn
-from undeleted.schema import Category, Number
+from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.schema import Category, Number
 from undeleted.statistics._kernels import kernel
 
 FEW = 16

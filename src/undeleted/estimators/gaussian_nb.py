@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import FloatArray
 from undeleted.estimators._base import STEPS, checked, told, whole
 from undeleted.estimators._faces import OfClasses
+from undeleted.foundations.arrays import FloatArray
 from undeleted.mechanisms.noisy_class_moments import NoisyClassMoments
 
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from undeleted.arrays import FloatArray, IntArray
 from undeleted.errors import BadBounds, BadQuestion, UndeclaredValue
 from undeleted.estimators._base import Forgetting, told, whole
 from undeleted.estimators._grid import Labels
-from undeleted.intervals import check_confidence, noise_interval
+from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.intervals import check_confidence, noise_interval
+from undeleted.foundations.schema import Boolean
 from undeleted.mechanisms._units import spread_of
 from undeleted.mechanisms.noisy_pairs import NoisyPairs, Pairs
-from undeleted.schema import Boolean
 from undeleted.statistics import Contribution, ItemPairs, Statistic
 
 RULES = ("error", "drop")

@@ -7,9 +7,9 @@ predicted    by the solution of the normal equations, in which the known noise i
 
 from typing import Any
 
-from undeleted.arrays import FloatArray
 from undeleted.estimators._base import STEPS, told, whole
 from undeleted.estimators._faces import OfTarget
+from undeleted.foundations.arrays import FloatArray
 from undeleted.mechanisms.noisy_second_moments import NoisySecondMoments
 
 

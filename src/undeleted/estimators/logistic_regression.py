@@ -14,12 +14,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from undeleted.arrays import FloatArray
 from undeleted.errors import BadQuestion
 from undeleted.estimators._base import STEPS, as_number, checked, told, whole
 from undeleted.estimators._faces import OfClasses
+from undeleted.foundations.arrays import FloatArray
+from undeleted.foundations.privacy import Budget, Zcdp
 from undeleted.mechanisms.noisy_second_moments import NoisySecondMoments
-from undeleted.privacy import Budget, Zcdp
 
 
 class LogisticRegression(OfClasses):

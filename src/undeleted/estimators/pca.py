@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from undeleted.arrays import FloatArray
 from undeleted.estimators._base import STEPS, checked, told, transformed, whole
 from undeleted.estimators._faces import OfRows
+from undeleted.foundations.arrays import FloatArray
 from undeleted.mechanisms.noisy_second_moments import NoisySecondMoments
 
 

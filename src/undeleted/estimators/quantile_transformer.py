@@ -11,9 +11,9 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
-from undeleted.arrays import FloatArray
 from undeleted.estimators._base import STEPS, checked, told, transformed, whole
 from undeleted.estimators._faces import OfRows
+from undeleted.foundations.arrays import FloatArray
 from undeleted.mechanisms._linear import Cells
 from undeleted.mechanisms.noisy_quantiles import NoisyQuantiles
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Protocol, TypeAlias
 
-from undeleted.coins import Coins
+from undeleted.foundations.coins import Coins
 
 Point: TypeAlias = Hashable
 SideInfo: TypeAlias = Callable[[tuple[Point, ...]], Any]  # what the attacker knows of D beforehand

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from undeleted.coins import Coins
 from undeleted.errors import RuleBroken
+from undeleted.foundations.coins import Coins
 from undeleted.games.algorithm import Algorithm, Point, SideInfo, nothing
 from undeleted.games.transcript import plain
 from undeleted.games.worlds import AT_MOST_K, IdealWorld, RealWorld, World
@@ -49,7 +49,7 @@ def dynamic_game(
     """DynamicGame_0: the real world.  An attacker that returns nothing says what it saw.
 
     >>> from undeleted.baselines.retrain import Retrain, median
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> def attacker(world):
     ...     world.corrupt(4)
     ...     return world.look(), world.delete(4)

@@ -6,8 +6,8 @@ all k' ≤ k and all sequences of distinct points of D.
 
 from collections.abc import Sequence
 
-from undeleted.coins import Coins
 from undeleted.errors import RuleBroken
+from undeleted.foundations.coins import Coins
 from undeleted.games.algorithm import Algorithm, Point
 from undeleted.games.transcript import Transcript, record
 from undeleted.games.worlds import AT_MOST_K, IN_RANGE, ONCE
@@ -24,7 +24,7 @@ def non_adaptive_game(
     """Delete the points at these indices, one by one.
 
     >>> from undeleted.baselines.retrain import Retrain, median
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> non_adaptive_game(Retrain(median), [0, 4, 9, 9, 9], [4, 3], seeded(7)).outputs
     (9, 4, 4)
     """

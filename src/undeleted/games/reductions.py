@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import permutations
 from typing import Any, TypeAlias
 
-from undeleted.coins import exact_law
 from undeleted.errors import RuleBroken
+from undeleted.foundations.coins import exact_law
 from undeleted.games.algorithm import Algorithm, Point
 from undeleted.games.dynamic import Attacker, Simulator
 from undeleted.games.non_adaptive import non_adaptive_game

@@ -6,20 +6,20 @@ After `start` it keeps the release and nothing else, so deleting needs no access
 from collections.abc import Sequence
 from typing import Any
 
-from undeleted.coins import Coins
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import BadColumns, NoRecords, NotStarted
+from undeleted.foundations.coins import Coins
+from undeleted.foundations.schema import Schema
 from undeleted.games.algorithm import Point
 from undeleted.mechanisms import Mechanism
-from undeleted.schema import Schema
 
 
 class ReleaseOnce:
     """A mechanism, playing.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.mechanisms.exact_sum import ExactSum
-    >>> from undeleted.schema import Number
+    >>> from undeleted.foundations.schema import Number
     >>> age = Number("age", min=0, max=120)
     >>> curator = ReleaseOnce(ExactSum(age), Schema([age]))
     >>> curator.start([41, 17], seeded(7)).value, curator.delete([17]).value

@@ -7,8 +7,8 @@ order of its choice, seeing every output; its view is the output of the game.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from undeleted.coins import Coins
 from undeleted.errors import RuleBroken
+from undeleted.foundations.coins import Coins
 from undeleted.games.algorithm import Algorithm, Point, SideInfo, nothing
 from undeleted.games.worlds import ALL, FIXED, ONE_BY_ONE, RealWorld, View, World
 

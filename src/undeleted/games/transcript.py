@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.coins import Coins
 from undeleted.errors import BadFile
+from undeleted.foundations.coins import Coins
 from undeleted.games.algorithm import Algorithm, Point
 
 FORMAT = "undeleted-transcript"

@@ -3,24 +3,24 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from undeleted.coins import Coins
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import NoRecords, NotStarted
+from undeleted.foundations.coins import Coins
+from undeleted.foundations.schema import Schema
 from undeleted.games.algorithm import Point
 from undeleted.games.dynamic import Attacker, Leakage
 from undeleted.games.simulator import SimulatedWorld
 from undeleted.games.worlds import World
 from undeleted.leaky import LeakyMechanism
-from undeleted.schema import Schema
 
 
 class WithLeakage:
     """A leaky mechanism, playing; `leaked` is what a simulator must be told.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.leaky.hidden_range_median import HiddenRangeMedian
-    >>> from undeleted.privacy import Budget
-    >>> from undeleted.schema import Number
+    >>> from undeleted.foundations.privacy import Budget
+    >>> from undeleted.foundations.schema import Number
     >>> age = Number("age", min=0, max=120)
     >>> curator = WithLeakage(HiddenRangeMedian(age, Budget(1.0)), Schema([age]))
     >>> curator.start([20, 30, 40] * 2000, seeded(7)), curator.delete([20] * 1999)

@@ -16,8 +16,8 @@ from undeleted.attacks._picture import as_png, hidden_picture, seen_after
 from undeleted.attacks._reconstruction import exact_answers
 from undeleted.attacks._tasks import BatchQueries
 from undeleted.attacks.median_walk import DOMAIN, median_walk, stage
-from undeleted.coins import DiscreteGaussian, DiscreteLaplace, seeded
 from undeleted.errors import BadQuestion, UnknownName
+from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace, seeded
 from undeleted.games import World, dynamic_game
 from undeleted.http import charts
 

@@ -8,10 +8,10 @@ leakage.  A simulator for them must be given g, drawn with the algorithm's own c
 
 from typing import Any, Protocol, TypeVar
 
-from undeleted import registry
-from undeleted.coins import Coins
 from undeleted.engines import Totals
-from undeleted.schema import Table
+from undeleted.foundations import registry
+from undeleted.foundations.coins import Coins
+from undeleted.foundations.schema import Table
 
 Z = TypeVar("Z", covariant=True)
 G = TypeVar("G")

@@ -9,8 +9,8 @@ The best first answer there is, at the price of its privacy; the updates cost wh
 
 from dataclasses import dataclass
 
-from undeleted.coins import Coins
 from undeleted.engines import Totals
+from undeleted.foundations.coins import Coins
 from undeleted.leaky.hidden_range_median import HiddenRangeMedian
 from undeleted.mechanisms._linear import Cells
 
@@ -19,10 +19,10 @@ from undeleted.mechanisms._linear import Cells
 class ExactThenRanges(HiddenRangeMedian):
     """An exact first median, noisy ones after deletions.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.engines.arrays import Arrays
-    >>> from undeleted.privacy import Budget
-    >>> from undeleted.schema import Number, Schema
+    >>> from undeleted.foundations.privacy import Budget
+    >>> from undeleted.foundations.schema import Number, Schema
     >>> age = Number("age", min=0, max=120)
     >>> ExactThenRanges(age, Budget(1.0)).release(Arrays(Schema([age]).table([41, 17, 30])), seeded(7))[0]
     30

@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from undeleted.coins import Coins, Law
 from undeleted.engines import Totals
+from undeleted.foundations.coins import Coins, Law
+from undeleted.foundations.privacy import Budget, Zcdp
+from undeleted.foundations.schema import Number, Table
 from undeleted.mechanisms._linear import Cells
 from undeleted.mechanisms.range_counts import RangeCounts
-from undeleted.privacy import Budget, Zcdp
-from undeleted.schema import Number, Table
 from undeleted.statistics import Contribution
 
 
@@ -25,9 +25,9 @@ from undeleted.statistics import Contribution
 class HiddenRangeMedian:
     """The median of range counts that are not published.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.engines.arrays import Arrays
-    >>> from undeleted.schema import Schema
+    >>> from undeleted.foundations.schema import Schema
     >>> age = Number("age", min=0, max=120)
     >>> people, mechanism = Schema([age]), HiddenRangeMedian(age, Budget(1.0))
     >>> first, leakage = mechanism.release(Arrays(people.table([20, 30, 40] * 2000)), seeded(7))

@@ -7,10 +7,10 @@ nothing new about the records that stay.  `forget` is its own simulator.
 
 from typing import Any, Protocol, TypeVar
 
-from undeleted import registry
-from undeleted.coins import Coins
 from undeleted.engines import Totals
-from undeleted.schema import Table
+from undeleted.foundations import registry
+from undeleted.foundations.coins import Coins
+from undeleted.foundations.schema import Table
 
 R = TypeVar("R")
 C = TypeVar("C")

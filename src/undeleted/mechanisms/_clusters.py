@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import FloatArray, IntArray
 from undeleted.errors import BadQuestion
-from undeleted.intervals import check_confidence
+from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.intervals import check_confidence
 from undeleted.mechanisms._partition import Leaves, Partition
 from undeleted.mechanisms._units import spread_of
 from undeleted.mechanisms.grown_boxes import MOST_CLUSTERS, GrownBoxes

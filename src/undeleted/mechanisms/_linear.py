@@ -16,13 +16,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from undeleted.arrays import IntArray
-from undeleted.coins import Coins, DiscreteGaussian, DiscreteLaplace, FiniteLaw, Law, NoNoise
 from undeleted.engines import Totals
 from undeleted.errors import BadBudget
-from undeleted.intervals import Estimate, estimate
-from undeleted.privacy import Budget, Event, Privacy, Zcdp, calibrate
-from undeleted.schema import Table
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, FiniteLaw, Law, NoNoise
+from undeleted.foundations.intervals import Estimate, estimate
+from undeleted.foundations.privacy import Budget, Event, Privacy, Zcdp, calibrate
+from undeleted.foundations.schema import Table
 from undeleted.statistics import Contribution, Statistic
 from undeleted.statistics._statistic import Declared
 

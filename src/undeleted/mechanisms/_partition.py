@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import FloatArray, IntArray
+from undeleted.foundations.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

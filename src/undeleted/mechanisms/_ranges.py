@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.coins import Law
 from undeleted.errors import BadQuestion
-from undeleted.intervals import Estimate, check_confidence, noise_interval
+from undeleted.foundations.coins import Law
+from undeleted.foundations.intervals import Estimate, check_confidence, noise_interval
+from undeleted.foundations.schema import Number
 from undeleted.mechanisms._tree import View
-from undeleted.schema import Number
 
 
 @dataclass(frozen=True)

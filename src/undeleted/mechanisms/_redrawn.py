@@ -9,9 +9,9 @@ from operator import itemgetter
 
 import numpy as np
 
-from undeleted.arrays import FloatArray
-from undeleted.coins import Coins, FiniteLaw, seeded
-from undeleted.intervals import Estimate, check_confidence
+from undeleted.foundations.arrays import FloatArray
+from undeleted.foundations.coins import Coins, FiniteLaw, seeded
+from undeleted.foundations.intervals import Estimate, check_confidence
 from undeleted.mechanisms._linear import Linear
 
 _AT_ONCE = 1 << 20  # numbers that are drawn at a time

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import FloatArray
-from undeleted.privacy import Budget, Privacy
+from undeleted.foundations.arrays import FloatArray
+from undeleted.foundations.privacy import Budget, Privacy
 from undeleted.statistics.range_tree import levels_for
 
 BRANCHINGS = (2, 4, 8, 16, 32, 64)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from undeleted.arrays import FloatArray
-from undeleted.coins import FiniteLaw, Law
 from undeleted.errors import BadColumns
-from undeleted.intervals import standard_deviation
-from undeleted.schema import Category, GridColumn
-from undeleted.statistics._centred import half
+from undeleted.foundations.arrays import FloatArray
+from undeleted.foundations.coins import FiniteLaw, Law
+from undeleted.foundations.intervals import standard_deviation
+from undeleted.foundations.schema import Category, GridColumn
+from undeleted.foundations.schema.centred_codes import half
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,19 +9,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from undeleted.coins import Coins
 from undeleted.engines import Totals
 from undeleted.errors import NotThere
-from undeleted.schema import Table, Text
+from undeleted.foundations.coins import Coins
+from undeleted.foundations.schema import Table, Text
 
 
 @dataclass(frozen=True)
 class BulletinBoard:
     """All posts in public; nothing private is claimed of them.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.engines.arrays import Arrays
-    >>> from undeleted.schema import Schema
+    >>> from undeleted.foundations.schema import Schema
     >>> post = Text("post")
     >>> board, people = BulletinBoard(post), Schema([post])
     >>> first = board.release(Arrays(people.table(["hello", "bye"])), seeded(7))

@@ -8,10 +8,10 @@ Two consecutive sums reveal the deleted value, which the definition accepts: its
 
 from dataclasses import dataclass, field
 
-from undeleted.coins import NoNoise
-from undeleted.intervals import Estimate
+from undeleted.foundations.coins import NoNoise
+from undeleted.foundations.intervals import Estimate
+from undeleted.foundations.schema import Number
 from undeleted.mechanisms._linear import Cells, Linear, Noise
-from undeleted.schema import Number
 from undeleted.statistics.clipped_sum import ClippedSum
 
 
@@ -19,9 +19,9 @@ from undeleted.statistics.clipped_sum import ClippedSum
 class ExactSum(Linear):
     """The exact sum of a bounded number.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.engines.arrays import Arrays
-    >>> from undeleted.schema import Schema
+    >>> from undeleted.foundations.schema import Schema
     >>> age = Number("age", min=0, max=120)
     >>> people, total = Schema([age]), ExactSum(age)
     >>> first = total.release(Arrays(people.table([41, 17, 30])), seeded(7))

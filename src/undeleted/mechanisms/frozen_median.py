@@ -9,9 +9,9 @@ the paper's bound is k.  The release is exact, so no ε is claimed.
 
 from dataclasses import dataclass
 
-from undeleted.coins import Coins
 from undeleted.engines import Totals
-from undeleted.schema import GridColumn, Number, Table
+from undeleted.foundations.coins import Coins
+from undeleted.foundations.schema import GridColumn, Number, Table
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class Frozen:
 class FrozenMedian:
     """The first exact median.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.engines.arrays import Arrays
-    >>> from undeleted.schema import Schema
+    >>> from undeleted.foundations.schema import Schema
     >>> age = Number("age", min=0, max=120)
     >>> people, mechanism = Schema([age]), FrozenMedian(age)
     >>> first = mechanism.release(Arrays(people.table([41, 17, 30])), seeded(7))

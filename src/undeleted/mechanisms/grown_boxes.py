@@ -20,18 +20,18 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import FloatArray, IntArray
-from undeleted.coins import Coins, DiscreteGaussian, DiscreteLaplace, Law
 from undeleted.engines import Totals
 from undeleted.errors import BadBudget, BadQuestion
-from undeleted.intervals import standard_deviation
+from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, Law
+from undeleted.foundations.intervals import standard_deviation
+from undeleted.foundations.privacy import Budget, Event, Reach, Zcdp, calibrate
+from undeleted.foundations.privacy.calibration import rho_for
+from undeleted.foundations.schema import GridColumn, Table
+from undeleted.foundations.schema.centred_codes import as_columns
 from undeleted.mechanisms._linear import Noise, require_rows
 from undeleted.mechanisms._partition import Leaves, Partition, leaves_of
 from undeleted.mechanisms._units import spread_of
-from undeleted.privacy import Budget, Event, Reach, Zcdp, calibrate
-from undeleted.privacy.calibration import rho_for
-from undeleted.schema import GridColumn, Table
-from undeleted.statistics._centred import as_columns
 from undeleted.statistics._statistic import Declared
 from undeleted.statistics.boxes import Boxes
 
@@ -51,9 +51,9 @@ class GrownBoxes(Declared):
     `threshold` is the noisy count above which a box is cut.  The first levels are cut in any case, so that
     there are twice as many leaves as clusters.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.engines.arrays import Arrays
-    >>> from undeleted.schema import Number, Schema
+    >>> from undeleted.foundations.schema import Number, Schema
     >>> over = Number("x", min=0, max=255), Number("y", min=0, max=255)
     >>> people, mechanism = Schema(over), GrownBoxes(over, Budget(5.0), clusters=2)
     >>> table = people.table([(40 + i % 20, 30) for i in range(900)] + [(200, 210)] * 600)

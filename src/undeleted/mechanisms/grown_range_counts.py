@@ -18,16 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import IntArray
-from undeleted.coins import Coins, DiscreteGaussian, DiscreteLaplace, FiniteLaw, Law
 from undeleted.engines import Totals
 from undeleted.errors import BadQuestion, TooLarge
-from undeleted.intervals import noise_interval, standard_deviation
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, FiniteLaw, Law
+from undeleted.foundations.intervals import noise_interval, standard_deviation
+from undeleted.foundations.privacy import Budget, Event, Zcdp, calibrate
+from undeleted.foundations.schema import Number, Table
 from undeleted.mechanisms._linear import require_rows
 from undeleted.mechanisms._ranges import Answer, Ranges
 from undeleted.mechanisms._tree import Level, View, best_branching
-from undeleted.privacy import Budget, Event, Zcdp, calibrate
-from undeleted.schema import Number, Table
 from undeleted.statistics.prefix import Prefix
 from undeleted.statistics.range_tree import levels_for, require_branching
 
@@ -74,9 +74,9 @@ class GrownRangeCounts(Ranges):
     `threshold` is the noisy count above which a node is expanded; by default the point where cutting a
     leaf would cost more than the noise of its children.  `depth` is the deepest level, all by default.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.engines.arrays import Arrays
-    >>> from undeleted.schema import Schema
+    >>> from undeleted.foundations.schema import Schema
     >>> income = Number("income", min=0, max=2**32 - 1)
     >>> people, mechanism = Schema([income]), GrownRangeCounts(income, Budget(1.0))
     >>> before = mechanism.release(Arrays(people.table(range(0, 10**9, 10**5))), seeded(7))

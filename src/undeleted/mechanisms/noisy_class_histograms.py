@@ -10,10 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
-from undeleted.arrays import FloatArray, IntArray
+from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.schema import GridColumn
+from undeleted.foundations.schema.centred_codes import as_columns
 from undeleted.mechanisms._linear import Cells, Linear, Noise
-from undeleted.schema import GridColumn
-from undeleted.statistics._centred import as_columns
 from undeleted.statistics.class_histograms import ClassHistograms
 
 
@@ -21,10 +21,10 @@ from undeleted.statistics.class_histograms import ClassHistograms
 class NoisyClassHistograms(Linear):
     """Noisy histograms by class.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.engines.arrays import Arrays
-    >>> from undeleted.privacy import Budget
-    >>> from undeleted.schema import Boolean, Category, Schema
+    >>> from undeleted.foundations.privacy import Budget
+    >>> from undeleted.foundations.schema import Boolean, Category, Schema
     >>> grade, passed = Category("grade", values=("a", "b")), Boolean("passed")
     >>> mechanism = NoisyClassHistograms((grade,), passed, Budget(1e6))
     >>> people = Schema([grade, passed]).table([("a", True)] * 30 + [("b", False)] * 10)

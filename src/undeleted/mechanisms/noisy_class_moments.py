@@ -13,11 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
-from undeleted.arrays import FloatArray
+from undeleted.foundations.arrays import FloatArray
+from undeleted.foundations.schema import GridColumn
+from undeleted.foundations.schema.centred_codes import as_columns
 from undeleted.mechanisms._linear import Cells, Linear, Noise
 from undeleted.mechanisms._units import Units, spread_of, units_of
-from undeleted.schema import GridColumn
-from undeleted.statistics._centred import as_columns
 from undeleted.statistics.class_moments import ClassMoments
 
 _TINY = 1e-9  # a variance in units of the half range, squared: less than that of rounding to 2¹³ steps
@@ -53,10 +53,10 @@ class Gaussians:
 class NoisyClassMoments(Linear):
     """Noisy moments by class.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.engines.arrays import Arrays
-    >>> from undeleted.privacy import Budget
-    >>> from undeleted.schema import Boolean, Number, Schema
+    >>> from undeleted.foundations.privacy import Budget
+    >>> from undeleted.foundations.schema import Boolean, Number, Schema
     >>> height, tall = Number("height", min=100, max=220), Boolean("tall")
     >>> mechanism = NoisyClassMoments((height,), Budget(1e6), by=tall)
     >>> people = Schema([height, tall]).table([(150 + i % 50, i % 50 > 30) for i in range(500)])

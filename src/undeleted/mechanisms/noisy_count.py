@@ -6,9 +6,9 @@ forget    y ← y − 1
 
 from dataclasses import dataclass
 
-from undeleted.intervals import Estimate
+from undeleted.foundations.intervals import Estimate
+from undeleted.foundations.schema import GridColumn
 from undeleted.mechanisms._linear import Cells, Linear, Noise
-from undeleted.schema import GridColumn
 from undeleted.statistics.count import Count
 
 
@@ -16,7 +16,7 @@ from undeleted.statistics.count import Count
 class NoisyCount(Linear):
     """Noisy number of records, or of those in which the columns of `over` count.
 
-    >>> from undeleted.privacy import Budget
+    >>> from undeleted.foundations.privacy import Budget
     >>> NoisyCount(Budget(0.5)).laws
     (DiscreteLaplace(scale=2.0...),)
     """

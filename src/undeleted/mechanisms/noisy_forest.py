@@ -14,11 +14,11 @@ from functools import cached_property
 
 import numpy as np
 
-from undeleted.arrays import FloatArray, IntArray
+from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.schema import GridColumn
+from undeleted.foundations.schema.centred_codes import as_columns
 from undeleted.mechanisms._linear import Linear, Noise
 from undeleted.mechanisms._units import spread_of
-from undeleted.schema import GridColumn
-from undeleted.statistics._centred import as_columns
 from undeleted.statistics.forest_leaves import ForestLeaves
 
 TRUST = 0.3  # records of its parent that a leaf is given, in standard deviations of the leaf's noise
@@ -29,10 +29,10 @@ _ROWS = 1 << 14  # rows that are answered at a time
 class NoisyForest(Linear):
     """A noisy forest; `by` is a class to tell, `target` a number.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.engines.arrays import Arrays
-    >>> from undeleted.privacy import Budget
-    >>> from undeleted.schema import Boolean, Number, Schema
+    >>> from undeleted.foundations.privacy import Budget
+    >>> from undeleted.foundations.schema import Boolean, Number, Schema
     >>> age, sick = Number("age", min=0, max=99), Boolean("sick")
     >>> mechanism = NoisyForest((age,), Budget(1e6), by=sick, trees=20, depth=4)
     >>> people = Schema([age, sick]).table([(a, a >= 50) for a in range(100)])

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import IntArray
 from undeleted.errors import BadQuestion
-from undeleted.intervals import Estimate, estimate
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.intervals import Estimate, estimate
+from undeleted.foundations.schema import Boolean, Category, GridColumn, Number
+from undeleted.foundations.schema.centred_codes import as_columns
 from undeleted.mechanisms._linear import Cells, Linear, Noise
-from undeleted.schema import Boolean, Category, GridColumn, Number
-from undeleted.statistics._centred import as_columns
 from undeleted.statistics.histogram import Histogram
 
 
@@ -24,10 +24,10 @@ from undeleted.statistics.histogram import Histogram
 class NoisyHistogram(Linear):
     """Noisy counts over one or several columns.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.engines.arrays import Arrays
-    >>> from undeleted.privacy import Budget
-    >>> from undeleted.schema import Boolean, Schema
+    >>> from undeleted.foundations.privacy import Budget
+    >>> from undeleted.foundations.schema import Boolean, Schema
     >>> sick = Boolean("sick")
     >>> people, mechanism = Schema([sick]), NoisyHistogram((sick,), Budget(1.0))
     >>> before = mechanism.release(Arrays(people.table([True, False, True])), seeded(7))

@@ -8,9 +8,9 @@ estimate  mean = centre + step · S/N, with Fieller's interval (unbounded when N
 import math
 from dataclasses import dataclass
 
-from undeleted.intervals import Estimate, ratio_interval, standard_deviation
+from undeleted.foundations.intervals import Estimate, ratio_interval, standard_deviation
+from undeleted.foundations.schema import Number
 from undeleted.mechanisms._linear import Cells, Linear, Noise
-from undeleted.schema import Number
 from undeleted.statistics.moments import Moments
 
 
@@ -18,7 +18,7 @@ from undeleted.statistics.moments import Moments
 class NoisyMean(Linear):
     """Noisy mean of a bounded number.
 
-    >>> from undeleted.privacy import Budget
+    >>> from undeleted.foundations.privacy import Budget
     >>> NoisyMean(Number("age", min=0, max=120), Budget(1.0)).statistic.reaches
     (1, 60)
     """

@@ -17,16 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import FloatArray, IntArray
-from undeleted.coins import Coins, DiscreteGaussian, DiscreteLaplace, Law
 from undeleted.engines import Totals
 from undeleted.errors import BadQuestion
+from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, Law
+from undeleted.foundations.privacy import Event
+from undeleted.foundations.schema import Boolean, Table
+from undeleted.foundations.schema.centred_codes import as_columns
 from undeleted.mechanisms._linear import Linear, Noise, require_rows
 from undeleted.mechanisms._units import spread_of
-from undeleted.privacy import Event
-from undeleted.schema import Boolean, Table
 from undeleted.statistics import Contribution
-from undeleted.statistics._centred import as_columns
 from undeleted.statistics._statistic import Declared
 from undeleted.statistics.item_pairs import ItemPairs
 
@@ -68,10 +68,10 @@ class Pairs:
 class NoisyPairs(Declared):
     """Noisy co-occurrences of items, each a column that says who has it.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.engines.arrays import Arrays
-    >>> from undeleted.privacy import Budget
-    >>> from undeleted.schema import Schema
+    >>> from undeleted.foundations.privacy import Budget
+    >>> from undeleted.foundations.schema import Schema
     >>> shop = tuple(Boolean(name) for name in ("bread", "butter", "tea"))
     >>> mechanism = NoisyPairs(shop, Budget(50.0), at_most=2)
     >>> baskets = Schema(shop).table([(True, True, False)] * 400 + [(False, False, True)] * 100)

@@ -14,13 +14,13 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from undeleted.arrays import FloatArray
 from undeleted.errors import BadQuestion
-from undeleted.intervals import Estimate
+from undeleted.foundations.arrays import FloatArray
+from undeleted.foundations.intervals import Estimate
+from undeleted.foundations.schema import Category, GridColumn
+from undeleted.foundations.schema.centred_codes import as_columns, require_numbers
 from undeleted.mechanisms._linear import Cells, Linear, Noise
 from undeleted.mechanisms._redrawn import estimates
-from undeleted.schema import Category, GridColumn
-from undeleted.statistics._centred import as_columns, require_numbers
 from undeleted.statistics.cross_products import CrossProducts
 
 _DRAWS = 1000  # for intervals: the noise is drawn again around the estimate
@@ -30,10 +30,10 @@ _DRAWS = 1000  # for intervals: the noise is drawn again around the estimate
 class NoisyProducts(Linear):
     """Noisy moments of several numbers.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.engines.arrays import Arrays
-    >>> from undeleted.privacy import Budget
-    >>> from undeleted.schema import Number, Schema
+    >>> from undeleted.foundations.privacy import Budget
+    >>> from undeleted.foundations.schema import Number, Schema
     >>> x, y = Number("x", min=0, max=10), Number("y", min=0, max=20)
     >>> mechanism = NoisyProducts((x, y), Budget(1e6))
     >>> people = Schema([x, y]).table([(i % 11, 2 * (i % 11)) for i in range(110)])

@@ -13,13 +13,13 @@ from itertools import accumulate
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from undeleted.arrays import FloatArray
+from undeleted.foundations.arrays import FloatArray
+from undeleted.foundations.privacy import Budget, Zcdp
+from undeleted.foundations.schema import Number
+from undeleted.foundations.schema.centred_codes import as_columns
 from undeleted.mechanisms._linear import Cells, Linear, Noise
 from undeleted.mechanisms._tree import best_branching
 from undeleted.mechanisms.range_counts import RangeCounts
-from undeleted.privacy import Budget, Zcdp
-from undeleted.schema import Number
-from undeleted.statistics._centred import as_columns
 from undeleted.statistics.range_trees import RangeTrees
 
 
@@ -27,9 +27,9 @@ from undeleted.statistics.range_trees import RangeTrees
 class NoisyQuantiles(Linear):
     """Range counts over several columns.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.engines.arrays import Arrays
-    >>> from undeleted.schema import Schema
+    >>> from undeleted.foundations.schema import Schema
     >>> age, pay = Number("age", min=0, max=99), Number("pay", min=0, max=9)
     >>> mechanism = NoisyQuantiles((age, pay), Budget(1e6))
     >>> people = Schema([age, pay]).table([(i % 100, i % 10) for i in range(1000)])

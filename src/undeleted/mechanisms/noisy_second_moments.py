@@ -20,12 +20,12 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import lapack
 
-from undeleted.arrays import FloatArray, IntArray
 from undeleted.errors import BadQuestion
+from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.schema import GridColumn
+from undeleted.foundations.schema.centred_codes import as_columns
 from undeleted.mechanisms._linear import Cells, Linear, Noise
 from undeleted.mechanisms._units import Units, spread_of, units_of
-from undeleted.schema import GridColumn
-from undeleted.statistics._centred import as_columns
 from undeleted.statistics.second_moments import SecondMoments
 
 _TINY = 1e-9  # a variance in units of the half range, squared
@@ -55,10 +55,10 @@ class _Plan:
 class NoisySecondMoments(Linear):
     """Noisy second moments.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.engines.arrays import Arrays
-    >>> from undeleted.privacy import Budget
-    >>> from undeleted.schema import Number, Schema
+    >>> from undeleted.foundations.privacy import Budget
+    >>> from undeleted.foundations.schema import Number, Schema
     >>> x, y = Number("x", min=0, max=10), Number("y", min=0, max=20)
     >>> mechanism = NoisySecondMoments((x,), Budget(1e6), target=y)
     >>> people = Schema([x, y]).table([(i % 11, 2 * (i % 11)) for i in range(1100)])

@@ -9,9 +9,9 @@ transcript.
 
 from dataclasses import dataclass
 
-from undeleted.intervals import Estimate
+from undeleted.foundations.intervals import Estimate
+from undeleted.foundations.schema import Number
 from undeleted.mechanisms._linear import Cells, Linear, Noise
-from undeleted.schema import Number
 from undeleted.statistics.clipped_sum import ClippedSum
 
 
@@ -19,10 +19,10 @@ from undeleted.statistics.clipped_sum import ClippedSum
 class NoisySum(Linear):
     """Noisy sum of a bounded number: private at release, free to update afterwards.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.engines.arrays import Arrays
-    >>> from undeleted.privacy import Budget
-    >>> from undeleted.schema import Schema
+    >>> from undeleted.foundations.privacy import Budget
+    >>> from undeleted.foundations.schema import Schema
     >>> income = Number("income", min=0, max=100, out_of_range="clamp")
     >>> people, mechanism = Schema([income]), NoisySum(income, Budget(1.0))
     >>> before = mechanism.release(Arrays(people.table([3, 150])), seeded(7))

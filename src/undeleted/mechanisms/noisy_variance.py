@@ -11,9 +11,9 @@ as stated, and more often when the mean lies far from the centre of the grid.
 import math
 from dataclasses import dataclass
 
-from undeleted.intervals import Estimate, ratio_interval, standard_deviation
+from undeleted.foundations.intervals import Estimate, ratio_interval, standard_deviation
+from undeleted.foundations.schema import Number
 from undeleted.mechanisms._linear import Cells, Linear, Noise
-from undeleted.schema import Number
 from undeleted.statistics.moments import Moments
 
 
@@ -21,7 +21,7 @@ from undeleted.statistics.moments import Moments
 class NoisyVariance(Linear):
     """Noisy (population) variance of a bounded number.
 
-    >>> from undeleted.privacy import Budget
+    >>> from undeleted.foundations.privacy import Budget
     >>> NoisyVariance(Number("age", min=0, max=120), Budget(1.0)).statistic.reaches
     (1, 60, 3600)
     """

@@ -15,14 +15,14 @@ from functools import cached_property
 
 import numpy as np
 
-from undeleted.arrays import FloatArray
-from undeleted.coins import DiscreteLaplace, FiniteLaw
-from undeleted.intervals import standard_deviation
+from undeleted.foundations.arrays import FloatArray
+from undeleted.foundations.coins import DiscreteLaplace, FiniteLaw
+from undeleted.foundations.intervals import standard_deviation
+from undeleted.foundations.privacy import Budget, Zcdp
+from undeleted.foundations.schema import Number
 from undeleted.mechanisms._linear import Cells, Linear, Noise
 from undeleted.mechanisms._ranges import Answer, Ranges
 from undeleted.mechanisms._tree import Level, View, best_branching
-from undeleted.privacy import Budget, Zcdp
-from undeleted.schema import Number
 from undeleted.statistics.range_tree import RangeTree
 
 
@@ -30,9 +30,9 @@ from undeleted.statistics.range_tree import RangeTree
 class RangeCounts(Ranges, Linear):
     """Range counts over a column of up to 2²⁰ values.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.engines.arrays import Arrays
-    >>> from undeleted.schema import Schema
+    >>> from undeleted.foundations.schema import Schema
     >>> age = Number("age", min=0, max=120)
     >>> people, mechanism = Schema([age]), RangeCounts(age, Budget(1.0))
     >>> before = mechanism.release(Arrays(people.table([20, 30, 40] * 2000)), seeded(7))

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from undeleted.coins import Coins, Law
 from undeleted.engines import Totals
+from undeleted.foundations.coins import Coins, Law
+from undeleted.foundations.privacy import Budget, Event, Zcdp, calibrate
+from undeleted.foundations.schema import Table
 from undeleted.mechanisms._linear import Cells, Linear, Noise
-from undeleted.privacy import Budget, Event, Zcdp, calibrate
-from undeleted.schema import Table
 from undeleted.statistics import Contribution, Statistic
 
 
@@ -37,9 +37,9 @@ class Total(Linear):
 class Recipe:
     """Several statistics under one budget.
 
-    >>> from undeleted.coins import seeded
+    >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.engines.arrays import Arrays
-    >>> from undeleted.schema import Number, Schema
+    >>> from undeleted.foundations.schema import Number, Schema
     >>> from undeleted.statistics import Count, Moments
     >>> age = Number("age", min=0, max=120)
     >>> people, recipe = Schema([age]), Recipe((Count(), Moments(age, 2)), Budget(1.0))

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import FloatArray
 from undeleted.errors import BadFile, BadQuestion
-from undeleted.intervals import Estimate, estimate
+from undeleted.foundations.arrays import FloatArray
+from undeleted.foundations.intervals import Estimate, estimate
+from undeleted.foundations.schema import Boolean, Schema
 from undeleted.mechanisms._redrawn import estimates
 from undeleted.mechanisms.grown_boxes import GrownBoxes
 from undeleted.mechanisms.noisy_class_histograms import NoisyClassHistograms
@@ -15,7 +16,6 @@ from undeleted.mechanisms.noisy_class_moments import NoisyClassMoments
 from undeleted.mechanisms.noisy_forest import NoisyForest
 from undeleted.mechanisms.noisy_pairs import NoisyPairs
 from undeleted.mechanisms.noisy_second_moments import NoisySecondMoments
-from undeleted.schema import Boolean, Schema
 from undeleted.spec.models import MODELS as KINDS
 
 MODELS = (NoisyClassMoments, NoisyClassHistograms, NoisySecondMoments, NoisyForest, GrownBoxes, NoisyPairs)

@@ -6,12 +6,12 @@ from itertools import product
 from typing import Any
 
 from undeleted.errors import BadQuestion
+from undeleted.foundations.schema import Number
 from undeleted.mechanisms._ranges import Ranges
 from undeleted.mechanisms.bulletin_board import BulletinBoard
 from undeleted.mechanisms.noisy_histogram import NoisyHistogram
 from undeleted.mechanisms.noisy_products import NoisyProducts
 from undeleted.report.models import MODELS, parameters
-from undeleted.schema import Number
 
 FITS = {
     "quantile": (Ranges, "quantiles"),

@@ -17,10 +17,10 @@ from time import perf_counter
 from typing import Any
 
 import undeleted
-from undeleted import registry
 from undeleted.claims import Figure, Found, Setting
 from undeleted.claims._claim import VERDICTS
 from undeleted.errors import BadFile, UnknownName
+from undeleted.foundations import registry
 
 FOLDER = "undeleted.claims"
 FORMAT = 1

@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from undeleted.errors import BadColumns
+from undeleted.foundations.schema import Boolean, Category, Column, Number, Text
 from undeleted.mechanisms.grown_boxes import GrownBoxes
 from undeleted.mechanisms.noisy_class_histograms import NoisyClassHistograms
 from undeleted.mechanisms.noisy_class_moments import NoisyClassMoments
 from undeleted.mechanisms.noisy_forest import NoisyForest
 from undeleted.mechanisms.noisy_pairs import NoisyPairs
 from undeleted.mechanisms.noisy_second_moments import NoisySecondMoments
-from undeleted.schema import Boolean, Category, Column, Number, Text
 
 OPTIONS: dict[str, dict[str, bool | int]] = {  # of every kind, with what holds where the spec is silent
     "naive-bayes": {},

@@ -20,6 +20,9 @@ from typing import Any
 
 from undeleted.engines._connections import keeps_a_secret
 from undeleted.errors import BadFile, BadSpec, UndeletedError
+from undeleted.foundations.privacy import Budget, Privacy, Zcdp, split
+from undeleted.foundations.privacy.calibration import rho_for
+from undeleted.foundations.schema import Boolean, Category, Column, Number, Schema, Text
 from undeleted.mechanisms.bulletin_board import BulletinBoard
 from undeleted.mechanisms.grown_range_counts import GrownRangeCounts
 from undeleted.mechanisms.noisy_count import NoisyCount
@@ -29,9 +32,6 @@ from undeleted.mechanisms.noisy_products import NoisyProducts
 from undeleted.mechanisms.noisy_sum import NoisySum
 from undeleted.mechanisms.noisy_variance import NoisyVariance
 from undeleted.mechanisms.range_counts import RangeCounts
-from undeleted.privacy import Budget, Privacy, Zcdp, split
-from undeleted.privacy.calibration import rho_for
-from undeleted.schema import Boolean, Category, Column, Number, Schema, Text
 from undeleted.spec._reader import Reader
 from undeleted.spec.models import ALONE, MODELS, OPTIONS, model
 

@@ -18,7 +18,7 @@ arrays, database columns and symbols can all be put in.  Engines map it over a t
 
 from typing import Any
 
-from undeleted import registry
+from undeleted.foundations import registry
 from undeleted.statistics._statistic import Block, Contribution, Statistic
 
 __all__ = ["Block", "Contribution", "Statistic"]

@@ -9,8 +9,8 @@ the squares come free, with twice the noise that they would have alone.
 
 from typing import Any
 
-from undeleted.schema import GridColumn
-from undeleted.statistics._centred import centred, half
+from undeleted.foundations.schema import GridColumn
+from undeleted.foundations.schema.centred_codes import centred, half
 from undeleted.statistics._statistic import Block
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import IntArray, wide
 from undeleted.errors import TooLarge
-from undeleted.privacy import Reach
-from undeleted.schema import GridColumn, Table
+from undeleted.foundations.arrays import IntArray, wide
+from undeleted.foundations.privacy import Reach
+from undeleted.foundations.schema import GridColumn, Table
 
 MOST_CELLS = 2**27
 ALL = slice(None)

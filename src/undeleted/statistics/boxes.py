@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import FloatArray
 from undeleted.errors import BadQuestion, TooLarge
-from undeleted.schema import GridColumn
-from undeleted.statistics._centred import as_columns, require_numbers
+from undeleted.foundations.arrays import FloatArray
+from undeleted.foundations.schema import GridColumn
+from undeleted.foundations.schema.centred_codes import as_columns, require_numbers
 from undeleted.statistics._statistic import Block, Statistic
 
 _WIDEST = 2**48  # codes, so that sums over some ten thousand records fit 64 bits
@@ -31,7 +31,7 @@ class Boxes(Statistic):
 
     There may be 2⁴⁸ boxes: ask an engine for some (`total_at`).
 
-    >>> from undeleted.schema import Number
+    >>> from undeleted.foundations.schema import Number
     >>> Boxes((Number("age", min=0, max=99), Number("pay", min=0, max=9)), depth=3).size
     8
     """

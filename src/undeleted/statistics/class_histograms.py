@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import IntArray
 from undeleted.errors import BadQuestion
-from undeleted.schema import GridColumn
-from undeleted.statistics._centred import as_columns, require_columns
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.schema import GridColumn
+from undeleted.foundations.schema.centred_codes import as_columns, require_columns
 from undeleted.statistics._statistic import Block, Contribution, Statistic, gathered, product_of_cells
 
 
@@ -18,7 +18,7 @@ from undeleted.statistics._statistic import Block, Contribution, Statistic, gath
 class ClassHistograms(Statistic):
     """For every column a cell per class and declared value, present or not; values vary fastest.
 
-    >>> from undeleted.schema import Boolean, Category
+    >>> from undeleted.foundations.schema import Boolean, Category
     >>> ClassHistograms((Category("grade", values=("a", "b", "c")), Boolean("new")), Boolean("sick")).size
     10
     """

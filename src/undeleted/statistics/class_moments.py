@@ -7,9 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import IntArray
-from undeleted.schema import GridColumn
-from undeleted.statistics._centred import as_columns, halves_of, middles_of, require_columns, require_numbers
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.schema import GridColumn
+from undeleted.foundations.schema.centred_codes import (
+    as_columns,
+    halves_of,
+    middles_of,
+    require_columns,
+    require_numbers,
+)
 from undeleted.statistics._kernels import kernel
 from undeleted.statistics._spread import spread, spread_block
 from undeleted.statistics._statistic import ALL, Block, Contribution, Statistic, gathered
@@ -19,7 +25,7 @@ from undeleted.statistics._statistic import ALL, Block, Contribution, Statistic,
 class ClassMoments(Statistic):
     """Σ 1, then for every number Σ 2hc and Σ (h² − c²), each by the class of the record.
 
-    >>> from undeleted.schema import Boolean, Number
+    >>> from undeleted.foundations.schema import Boolean, Number
     >>> ClassMoments((Number("age", min=0, max=100),), Boolean("sick")).blocks[1].width
     4
     """

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from undeleted.errors import BadColumns
-from undeleted.schema import GridColumn, Number
-from undeleted.statistics._centred import require_columns
+from undeleted.foundations.schema import GridColumn, Number
+from undeleted.foundations.schema.centred_codes import require_columns
 from undeleted.statistics._statistic import Block, Statistic
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from undeleted.schema import GridColumn
-from undeleted.statistics._centred import as_columns, require_columns
+from undeleted.foundations.schema import GridColumn
+from undeleted.foundations.schema.centred_codes import as_columns, require_columns
 from undeleted.statistics._statistic import Block, Statistic
 
 

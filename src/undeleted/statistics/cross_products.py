@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import IntArray
-from undeleted.schema import GridColumn
-from undeleted.statistics._centred import as_columns, centred, half, require_numbers
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.schema import GridColumn
+from undeleted.foundations.schema.centred_codes import as_columns, centred, half, require_numbers
 from undeleted.statistics._statistic import Block, Statistic
 
 
@@ -17,7 +17,7 @@ from undeleted.statistics._statistic import Block, Statistic
 class CrossProducts(Statistic):
     """Σ 1, then Σ cᵢ, then Σ cᵢcⱼ for i ≤ j, of the centred codes.
 
-    >>> from undeleted.schema import Boolean, Number
+    >>> from undeleted.foundations.schema import Boolean, Number
     >>> CrossProducts((Number("age", min=0, max=100), Boolean("sick"))).reaches
     (1, 50, 1, 2500, 50, 1)
     """

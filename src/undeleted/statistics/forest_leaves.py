@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import IntArray
 from undeleted.errors import BadQuestion, TooLarge
-from undeleted.schema import GridColumn
-from undeleted.statistics._centred import as_columns, require_columns
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.schema import GridColumn
+from undeleted.foundations.schema.centred_codes import as_columns, require_columns
 from undeleted.statistics._kernels import kernel
 from undeleted.statistics._statistic import MOST_CELLS, Block, Contribution, Statistic
 
@@ -32,7 +32,7 @@ class ForestLeaves(Statistic):
 
     The two sums of a number are together always h: the count of a leaf comes for the price of its sum.
 
-    >>> from undeleted.schema import Boolean, Number
+    >>> from undeleted.foundations.schema import Boolean, Number
     >>> leaves = ForestLeaves((Number("age", min=0, max=100),), by=Boolean("sick"), trees=3, depth=2)
     >>> leaves.size, leaves.l1
     (24, 3)

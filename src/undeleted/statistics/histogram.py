@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from undeleted.errors import BadQuestion
-from undeleted.schema import GridColumn
-from undeleted.statistics._centred import as_columns, require_columns
+from undeleted.foundations.schema import GridColumn
+from undeleted.foundations.schema.centred_codes import as_columns, require_columns
 from undeleted.statistics._statistic import Block, Statistic, product_of_cells
 
 
@@ -14,7 +14,7 @@ from undeleted.statistics._statistic import Block, Statistic, product_of_cells
 class Histogram(Statistic):
     """One cell per combination of declared values, present or not; the last column varies fastest.
 
-    >>> from undeleted.schema import Boolean, Category
+    >>> from undeleted.foundations.schema import Boolean, Category
     >>> Histogram((Category("grade", values=("a", "b", "c")), Boolean("sick"))).size
     6
     """

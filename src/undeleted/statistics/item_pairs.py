@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import IntArray
 from undeleted.errors import BadColumns, BadQuestion, TooLarge
-from undeleted.schema import Boolean
-from undeleted.statistics._centred import as_columns, require_columns
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.schema import Boolean
+from undeleted.foundations.schema.centred_codes import as_columns, require_columns
 from undeleted.statistics._statistic import MOST_CELLS, Block, Contribution, Statistic
 
 ITEMS = 0.25  # of a pair's weight: what counts of single items get of the budget

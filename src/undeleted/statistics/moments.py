@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from undeleted.errors import BadQuestion
-from undeleted.schema import GridColumn
-from undeleted.statistics._centred import centred, half, require_numbers
+from undeleted.foundations.schema import GridColumn
+from undeleted.foundations.schema.centred_codes import centred, half, require_numbers
 from undeleted.statistics._statistic import Block, Statistic
 
 
@@ -14,7 +14,7 @@ from undeleted.statistics._statistic import Block, Statistic
 class Moments(Statistic):
     """Σ 1, Σ c, …, Σ c^degree of the centred code c, |c| ≤ h.
 
-    >>> from undeleted.schema import Number
+    >>> from undeleted.foundations.schema import Number
     >>> Moments(Number("age", min=0, max=100), degree=2).reaches
     (1, 50, 2500)
     """

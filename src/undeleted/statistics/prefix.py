@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from undeleted.schema import GridColumn
+from undeleted.foundations.schema import GridColumn
 from undeleted.statistics._statistic import Block, Statistic
 
 
@@ -12,7 +12,7 @@ from undeleted.statistics._statistic import Block, Statistic
 class Prefix(Statistic):
     """One cell per run of `divisor` codes.  There may be 2⁶⁴ of them: ask an engine for some (`total_at`).
 
-    >>> from undeleted.schema import Number
+    >>> from undeleted.foundations.schema import Number
     >>> Prefix(Number("age", min=0, max=99), divisor=10).size
     10
     """

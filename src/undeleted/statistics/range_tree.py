@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from undeleted.errors import BadQuestion, TooLarge
-from undeleted.schema import GridColumn
+from undeleted.foundations.schema import GridColumn
 from undeleted.statistics._statistic import Block, Statistic
 
 MOST_LEAVES = 2**20
@@ -18,7 +18,7 @@ class RangeTree(Statistic):
 
     A record is counted once on every level: L1 = L and L2 = √L.
 
-    >>> from undeleted.schema import Number
+    >>> from undeleted.foundations.schema import Number
     >>> tree = RangeTree(Number("age", min=0, max=120), branching=4)
     >>> [block.width for block in tree.blocks], tree.l1, tree.l2
     ([4, 16, 64, 256], 4, 2.0)

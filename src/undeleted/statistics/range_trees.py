@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import IntArray
-from undeleted.schema import GridColumn
-from undeleted.statistics._centred import as_columns
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.schema import GridColumn
+from undeleted.foundations.schema.centred_codes import as_columns
 from undeleted.statistics._statistic import Block, Contribution, Statistic, gathered
 from undeleted.statistics.range_tree import RangeTree
 
@@ -18,7 +18,7 @@ from undeleted.statistics.range_tree import RangeTree
 class RangeTrees(Statistic):
     """The levels of one tree after those of another.
 
-    >>> from undeleted.schema import Number
+    >>> from undeleted.foundations.schema import Number
     >>> RangeTrees((Number("age", min=0, max=15), Number("pay", min=0, max=3)), branching=4).l1
     3
     """

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import IntArray
 from undeleted.errors import BadColumns
-from undeleted.schema import GridColumn
-from undeleted.statistics._centred import (
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.schema import GridColumn
+from undeleted.foundations.schema.centred_codes import (
     as_columns,
     centred,
     half,
@@ -37,7 +37,7 @@ from undeleted.statistics._statistic import ALL, Block, Contribution, Statistic
 class SecondMoments(Statistic):
     """Moments of the centred codes up to the second.
 
-    >>> from undeleted.schema import Boolean, Number
+    >>> from undeleted.foundations.schema import Boolean, Number
     >>> age, pay = Number("age", min=0, max=100), Number("pay", min=0, max=20)
     >>> [block.reach for block in SecondMoments((age, pay)).blocks]
     [1, 5000, 200, 500]

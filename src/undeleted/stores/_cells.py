@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import IntArray
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.schema import Column, Table
 from undeleted.mechanisms._linear import Cells, Linear
 from undeleted.mechanisms.bulletin_board import BulletinBoard
-from undeleted.schema import Column, Table
 
 NOTHING = np.zeros(0, dtype=np.int64)
 

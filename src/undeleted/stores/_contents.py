@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from undeleted.arrays import IntArray
 from undeleted.engines.arrays import Arrays
 from undeleted.errors import StoreError
-from undeleted.schema import Schema, Table
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.schema import Schema, Table
 from undeleted.stores._cells import Keeper, to_cells
 from undeleted.stores._described import describe
 from undeleted.stores._records import Records, needed, tag_of

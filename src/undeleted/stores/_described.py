@@ -4,11 +4,11 @@ from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
-from undeleted import registry
-from undeleted.coins import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, NoNoise
 from undeleted.errors import BadQuestion
-from undeleted.privacy import Budget, Zcdp
-from undeleted.schema import Boolean, Category, Number, Schema, Text
+from undeleted.foundations import registry
+from undeleted.foundations.coins import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, NoNoise
+from undeleted.foundations.privacy import Budget, Zcdp
+from undeleted.foundations.schema import Boolean, Category, Number, Schema, Text
 
 MECHANISMS = "undeleted.mechanisms"
 _PLAIN = (

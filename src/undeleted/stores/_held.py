@@ -9,7 +9,7 @@ from hashlib import shake_256
 
 import numpy as np
 
-from undeleted.arrays import IntArray
+from undeleted.foundations.arrays import IntArray
 
 NONCE = 16
 

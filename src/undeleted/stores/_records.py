@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.schema import Column, Schema, Table, Text
+from undeleted.foundations.schema import Column, Schema, Table, Text
 from undeleted.stores._buckets import TAG
 from undeleted.stores._cells import columns_of
 

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
-from undeleted.arrays import IntArray
+from undeleted.foundations.arrays import IntArray
 
 POST = 64  # posts are padded to a multiple of so many bytes
 MARK = 16  # bytes of the digest at their end

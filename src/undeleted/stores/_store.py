@@ -27,9 +27,9 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from undeleted.arrays import IntArray
 from undeleted.errors import StoreError, UnknownName
-from undeleted.schema import Schema
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.schema import Schema
 from undeleted.stores._buckets import TAG
 from undeleted.stores._cells import Keeper
 from undeleted.stores._contents import Contents, Post, State, Taken

@@ -21,8 +21,8 @@ from typing import Any, TypeVar
 import numpy as np
 import psycopg
 
-from undeleted.arrays import IntArray
 from undeleted.errors import AlreadyThere, StoreError, UndeletedError
+from undeleted.foundations.arrays import IntArray
 from undeleted.stores._buckets import TAG
 from undeleted.stores._contents import FORMAT, Contents, Post, Published, Publishing, State
 from undeleted.stores._held import NONCE

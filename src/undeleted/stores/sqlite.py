@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import IntArray
 from undeleted.errors import BadFile, StoreError, UndeletedError
+from undeleted.foundations.arrays import IntArray
 from undeleted.stores._bucket_table import BucketTable, soil
 from undeleted.stores._buckets import TAG
 from undeleted.stores._contents import FORMAT, Post, Published, Publishing, State

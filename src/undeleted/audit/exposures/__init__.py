@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from undeleted.audit.columns import Column, Record, columns_from
 from undeleted.audit.lab import Lab
 from undeleted.audit.pairs import Space
-from undeleted.coins import Coins
+from undeleted.foundations.coins import Coins
 
 
 @dataclass(frozen=True)

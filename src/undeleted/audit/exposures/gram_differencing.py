@@ -15,7 +15,7 @@ import numpy as np
 from undeleted.audit.exposures import Exposure, Stage
 from undeleted.audit.lab import Lab, numbers
 from undeleted.audit.pairs import Space
-from undeleted.coins import Coins
+from undeleted.foundations.coins import Coins
 
 PEOPLE = 40
 CLOSE = 1e-3  # of a step of the grid

@@ -13,7 +13,7 @@ from undeleted.audit.columns import Record
 from undeleted.audit.exposures import Exposure, Stage
 from undeleted.audit.lab import Lab, numbers
 from undeleted.audit.pairs import Space
-from undeleted.coins import Coins
+from undeleted.foundations.coins import Coins
 
 PEOPLE, OWN = 400, 120
 MARGIN = 1e-2  # how far from the middle of its centres a clustering may draw the line

@@ -13,7 +13,7 @@ from scipy.stats import binom
 from undeleted.audit.exposures import Exposure, Stage
 from undeleted.audit.lab import Lab, leaves
 from undeleted.audit.pairs import Space
-from undeleted.coins import Coins
+from undeleted.foundations.coins import Coins
 
 PEOPLE, OWN = 65, 24
 CHANCE = 1e-3

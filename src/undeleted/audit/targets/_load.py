@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from undeleted import registry
 from undeleted.audit.columns import Column, Record, columns_from
 from undeleted.audit.targets._ours import OURS, ours
 from undeleted.audit.targets._view import View
 from undeleted.errors import BadQuestion
+from undeleted.foundations import registry
 
 ADAPTERS = "undeleted.audit.targets.adapters"
 FIRST = (

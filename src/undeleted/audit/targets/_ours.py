@@ -8,13 +8,13 @@ Settings: `epsilon` of the noise (1), `high` of the column x = 0, …, high, `ho
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from undeleted import registry
 from undeleted.audit.columns import Column, Record
 from undeleted.audit.subjects import FOLDERS, MADE_OF, build, names
 from undeleted.baselines.certified_removal import CertifiedRemoval
-from undeleted.coins import seeded
 from undeleted.errors import BadQuestion, UnknownName
-from undeleted.privacy import Budget
+from undeleted.foundations import registry
+from undeleted.foundations.coins import seeded
+from undeleted.foundations.privacy import Budget
 
 OURS = {"mechanism": FOLDERS[0], "leaky": FOLDERS[1], "baseline": FOLDERS[2], "retrain": "", "recompute": ""}
 SETTINGS = {"epsilon": 1.0, "high": None, "horizon": 64}

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from undeleted.audit.columns import Column, Record
-from undeleted.coins import seeded
 from undeleted.errors import BadQuestion
+from undeleted.foundations.coins import seeded
 from undeleted.games.transcript import plain
 
 POINTS = 33  # on a line; in the plane and beyond, twice as many at random

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import IntArray
-from undeleted.coins.laws import (
+from undeleted.errors import BadBudget
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.coins.laws import (
     ClampedGeometric,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -16,7 +17,6 @@ from undeleted.coins.laws import (
     NoNoise,
     TruncatedGeometric,
 )
-from undeleted.errors import BadBudget
 
 _system = random.SystemRandom()
 

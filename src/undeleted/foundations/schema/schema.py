@@ -12,17 +12,17 @@ from typing import Any, Literal
 import numpy as np
 
 from undeleted.errors import BadColumns, RejectedValue
-from undeleted.schema.columns import Column, Text
-from undeleted.schema.incoming import is_floating, listed
-from undeleted.schema.table import Table
-from undeleted.schema.values import as_text, is_missing, is_plain
+from undeleted.foundations.schema.columns import Column, Text
+from undeleted.foundations.schema.incoming import is_floating, listed
+from undeleted.foundations.schema.table import Table
+from undeleted.foundations.schema.values import as_text, is_missing, is_plain
 
 
 @dataclass(frozen=True)
 class Schema:
     """The columns of a record.
 
-    >>> from undeleted.schema import Category, Number
+    >>> from undeleted.foundations.schema import Category, Number
     >>> people = Schema([Number("age", min=0, max=120), Category("sex", values=("f", "m"))])
     >>> people.table([{"age": 41, "sex": "f"}, {"age": 17, "sex": "m"}]).codes["age"]
     array([41, 17])

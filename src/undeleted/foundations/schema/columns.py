@@ -7,7 +7,7 @@ chosen by a person, never read off the data.  A value that does not fit follows 
     drop    the record contributes nothing to any statistic of this column
     clamp   a number is moved to the nearer bound; `round` moves it to the nearest grid point, halves up
 
-Every value is judged alone and exactly (`undeleted.schema.values`): its code depends on it and on the column.
+Every value is judged alone and exactly (`values.py`): its code depends on it and on the column.
 The same code runs at release and at deletion, so a clamped or dropped record is forgotten as it was counted.
 """
 
@@ -21,11 +21,19 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from undeleted.arrays import BoolArray, IntArray
 from undeleted.errors import BadBounds, BadColumns, RejectedValue
-from undeleted.schema.incoming import incoming, listed, may_have_lost_digits
-from undeleted.schema.judging import Judge, Verdict
-from undeleted.schema.values import as_label, as_number, as_text, as_truth, each, is_missing, is_plain
+from undeleted.foundations.arrays import BoolArray, IntArray
+from undeleted.foundations.schema.incoming import incoming, listed, may_have_lost_digits
+from undeleted.foundations.schema.judging import Judge, Verdict
+from undeleted.foundations.schema.values import (
+    as_label,
+    as_number,
+    as_text,
+    as_truth,
+    each,
+    is_missing,
+    is_plain,
+)
 
 Codes: TypeAlias = tuple[IntArray, BoolArray]  # the codes, and which of them count
 ErrorOrDrop: TypeAlias = Literal["error", "drop"]

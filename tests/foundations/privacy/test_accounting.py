@@ -7,10 +7,10 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 from scipy import stats
 
-from undeleted.coins import DiscreteGaussian, DiscreteLaplace
 from undeleted.errors import BadBudget
-from undeleted.privacy import Budget, Event, Zcdp, account, parallel, sequential
-from undeleted.privacy.accounting import SMOOTH_SIGMA, _pld
+from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace
+from undeleted.foundations.privacy import Budget, Event, Zcdp, account, parallel, sequential
+from undeleted.foundations.privacy.accounting import SMOOTH_SIGMA, _pld
 
 
 def pmf(law, points):

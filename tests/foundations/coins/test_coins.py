@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from support.fits import ALARM, fit, with_scale
-from undeleted.coins import (
+from undeleted.errors import BadBudget, CoinsRefused, NotEnumerable, NotReproducible
+from undeleted.foundations.coins import (
     ClampedGeometric,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -23,7 +24,6 @@ from undeleted.coins import (
     secure,
     seeded,
 )
-from undeleted.errors import BadBudget, CoinsRefused, NotEnumerable, NotReproducible
 
 LAWS = [DiscreteLaplace(0.7), DiscreteLaplace(2.0), DiscreteLaplace(300.0)]
 LAWS += [DiscreteGaussian(0.6), DiscreteGaussian(3.0), DiscreteGaussian(250.5)]

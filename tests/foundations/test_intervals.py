@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from undeleted.coins import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, NoNoise
 from undeleted.errors import BadQuestion
-from undeleted.intervals import noise_interval, ratio_interval, standard_deviation
+from undeleted.foundations.coins import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, NoNoise
+from undeleted.foundations.intervals import noise_interval, ratio_interval, standard_deviation
 
 
 def chance_of(law, draws, low, high):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from undeleted.errors import BadBounds, RejectedValue
-from undeleted.schema import Boolean, Category, Number, Text
+from undeleted.foundations.schema import Boolean, Category, Number, Text
 
 SECRET = 987_654.25
 

@@ -10,9 +10,10 @@ that clamps does so to the sum, never to the noise.
 
 from typing import Protocol
 
-from undeleted.arrays import IntArray
-from undeleted.coins.enumerated import Enumerated, exact_law, outcomes
-from undeleted.coins.laws import (
+from undeleted.errors import CoinsRefused
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.coins.enumerated import Enumerated, exact_law, outcomes
+from undeleted.foundations.coins.laws import (
     ClampedGeometric,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -21,9 +22,8 @@ from undeleted.coins.laws import (
     NoNoise,
     TruncatedGeometric,
 )
-from undeleted.coins.secure import Secure, secure
-from undeleted.coins.seeded import Seeded, seeded
-from undeleted.errors import CoinsRefused
+from undeleted.foundations.coins.secure import Secure, secure
+from undeleted.foundations.coins.seeded import Seeded, seeded
 
 __all__ = [
     "ClampedGeometric",

@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from undeleted.arrays import IntArray
-from undeleted.schema.values import Real, as_number, each, is_missing
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.schema.values import Real, as_number, each, is_missing
 
 
 class Verdict(IntEnum):

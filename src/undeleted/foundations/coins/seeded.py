@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 
-from undeleted.arrays import IntArray
-from undeleted.coins.laws import (
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.coins.laws import (
     ClampedGeometric,
     DiscreteGaussian,
     DiscreteLaplace,

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from undeleted.coins import DiscreteGaussian, DiscreteLaplace
 from undeleted.errors import BadBudget
-from undeleted.privacy.budget import Budget, Privacy, Zcdp
+from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace
+from undeleted.foundations.privacy.budget import Budget, Privacy, Zcdp
 
 # From here on a discrete Gaussian is compared with a continuous one that is rounded.  For |x| ≤ 20σ the
 # density at an integer and its integral over the unit interval around it differ by a factor within

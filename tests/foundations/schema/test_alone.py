@@ -17,9 +17,9 @@ import pyarrow as pa
 import pytest
 
 from undeleted.errors import BadBounds, BadColumns, RejectedValue
-from undeleted.schema import Boolean, Category, Number, Schema
-from undeleted.schema.incoming import may_have_lost_digits
-from undeleted.schema.values import Written
+from undeleted.foundations.schema import Boolean, Category, Number, Schema
+from undeleted.foundations.schema.incoming import may_have_lost_digits
+from undeleted.foundations.schema.values import Written
 
 LENIENT = {"missing": "drop", "not_a_number": "drop"}
 CLAMPED = LENIENT | {"out_of_range": "clamp", "off_grid": "round"}

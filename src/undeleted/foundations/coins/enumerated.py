@@ -16,9 +16,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from undeleted.arrays import IntArray
-from undeleted.coins.laws import ClampedGeometric, Law, NoNoise, TruncatedGeometric
 from undeleted.errors import NotEnumerable, NotReproducible, TooLarge
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.coins.laws import ClampedGeometric, Law, NoNoise, TruncatedGeometric
 
 T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)

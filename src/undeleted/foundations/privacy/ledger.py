@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from undeleted.errors import BudgetSpent
-from undeleted.privacy.accounting import Event, Spend, account
-from undeleted.privacy.budget import Budget
+from undeleted.foundations.privacy.accounting import Event, Spend, account
+from undeleted.foundations.privacy.budget import Budget
 
 _FUZZ = 1 + 1e-9  # a budget that is spent to the last digit may differ in the last bit
 
@@ -17,7 +17,7 @@ _FUZZ = 1 + 1e-9  # a budget that is spent to the last digit may differ in the l
 class Ledger:
     """A total budget and the events charged to it.
 
-    >>> from undeleted.coins import DiscreteLaplace
+    >>> from undeleted.foundations.coins import DiscreteLaplace
     >>> ledger = Ledger(Budget(1.0))
     >>> ledger.charge("income", [Event(DiscreteLaplace(2.0), shift=1)])
     >>> ledger.left

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from undeleted.arrays import BoolArray, IntArray
+from undeleted.foundations.arrays import BoolArray, IntArray
 
 if TYPE_CHECKING:
-    from undeleted.schema.columns import Column
-    from undeleted.schema.schema import Schema
+    from undeleted.foundations.schema.columns import Column
+    from undeleted.foundations.schema.schema import Schema
 
 
 @dataclass(frozen=True, eq=False)

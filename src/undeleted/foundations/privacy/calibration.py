@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from undeleted.coins import DiscreteGaussian, DiscreteLaplace
 from undeleted.errors import BadBudget
-from undeleted.privacy.accounting import Event, account, zcdp_epsilon
-from undeleted.privacy.budget import Budget, Privacy, Zcdp
+from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace
+from undeleted.foundations.privacy.accounting import Event, account, zcdp_epsilon
+from undeleted.foundations.privacy.budget import Budget, Privacy, Zcdp
 
 
 @dataclass(frozen=True)

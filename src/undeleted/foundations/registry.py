@@ -14,6 +14,18 @@ from typing import Any
 
 from undeleted.errors import UnknownName
 
+HOMES = {
+    "mechanisms": "undeleted.mechanisms",
+    "estimators": "undeleted.estimators",
+    "leaky": "undeleted.leaky",
+    "baselines": "undeleted.baselines",
+    "attacks": "undeleted.attacks",
+    "definitions": "undeleted.definitions",
+    "claims": "undeleted.claims",
+    "statistics": "undeleted.statistics",
+    "engines": "undeleted.engines",
+}  # the kinds of things that `undeleted list` knows, and the folder of each
+
 
 @functools.cache
 def names(folder: str) -> tuple[str, ...]:
@@ -77,5 +89,6 @@ def directory(folder: str) -> list[str]:
 
 def _module(folder: str, name: str) -> str:
     if name not in names(folder):
-        raise UnknownName(folder.rpartition(".")[2], name, names(folder))
+        kinds = {home: kind for kind, home in HOMES.items()}
+        raise UnknownName(kinds.get(folder, folder.rpartition(".")[2]), name, names(folder))
     return name.replace("-", "_")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from undeleted.coins import DiscreteGaussian, DiscreteLaplace
 from undeleted.errors import BadBudget, BudgetSpent
-from undeleted.privacy import (
+from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace
+from undeleted.foundations.privacy import (
     NEIGHBOURS,
     Budget,
     Event,

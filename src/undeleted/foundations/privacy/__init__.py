@@ -3,10 +3,10 @@
 Neighbouring data sets differ by one person added or removed, everywhere in this package.
 """
 
-from undeleted.privacy.accounting import Event, Spend, account, parallel, sequential
-from undeleted.privacy.budget import NEIGHBOURS, Budget, Privacy, Zcdp
-from undeleted.privacy.calibration import Reach, calibrate, events_of, split
-from undeleted.privacy.ledger import Ledger
+from undeleted.foundations.privacy.accounting import Event, Spend, account, parallel, sequential
+from undeleted.foundations.privacy.budget import NEIGHBOURS, Budget, Privacy, Zcdp
+from undeleted.foundations.privacy.calibration import Reach, calibrate, events_of, split
+from undeleted.foundations.privacy.ledger import Ledger
 
 __all__ = [
     "NEIGHBOURS",

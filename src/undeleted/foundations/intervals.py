@@ -16,9 +16,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from undeleted.arrays import FloatArray
-from undeleted.coins import DiscreteGaussian, DiscreteLaplace, Law, NoNoise
 from undeleted.errors import BadQuestion
+from undeleted.foundations.arrays import FloatArray
+from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace, Law, NoNoise
 
 _FINE = 1000.0  # laws wider than this many steps are laid on a coarser lattice
 _MANY = 64  # sums of more draws are nearly normal: the normal quantile, corrected for kurtosis

@@ -5,15 +5,16 @@ import sys
 
 import pytest
 
-from undeleted import baselines, mechanisms, registry
+from undeleted import baselines, mechanisms
 from undeleted.errors import UnknownName
+from undeleted.foundations import registry
 
 FOLDERS = ["mechanisms", "estimators", "leaky", "baselines", "attacks", "statistics", "engines"]
 
 
 @pytest.mark.parametrize("kind", FOLDERS)
 def test_every_file_has_a_summary_and_its_one_public_thing(kind):
-    folder = f"undeleted.{kind}"
+    folder = registry.HOMES[kind]
     for name in registry.names(folder):
         assert 20 < len(registry.summary(folder, name)) < 110
         assert registry.find(folder, name).__doc__

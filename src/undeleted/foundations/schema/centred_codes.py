@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.arrays import IntArray
 from undeleted.errors import BadColumns
-from undeleted.schema import Category, GridColumn
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.schema import Category, GridColumn
 
 
 def centred(column: GridColumn, code: Any) -> Any:

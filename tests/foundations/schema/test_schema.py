@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from undeleted.errors import BadColumns, RejectedValue
-from undeleted.schema import Boolean, Number, Schema, Text
+from undeleted.foundations.schema import Boolean, Number, Schema, Text
 
 AGE, SICK = Number("age", min=0, max=120), Boolean("sick")
 PEOPLE = Schema([AGE, SICK])

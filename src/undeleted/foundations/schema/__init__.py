@@ -1,0 +1,8 @@
+"""What a record is: columns with public bounds, an integer grid, and rules for values that do not fit."""
+
+from undeleted.foundations.schema.columns import Boolean, Category, Column, GridColumn, Number, Text
+from undeleted.foundations.schema.schema import Schema
+from undeleted.foundations.schema.table import Table
+from undeleted.foundations.schema.values import as_text
+
+__all__ = ["Boolean", "Category", "Column", "GridColumn", "Number", "Schema", "Table", "Text", "as_text"]

@@ -1,8 +1,0 @@
-"""What a record is: columns with public bounds, an integer grid, and rules for values that do not fit."""
-
-from undeleted.schema.columns import Boolean, Category, Column, GridColumn, Number, Text
-from undeleted.schema.schema import Schema
-from undeleted.schema.table import Table
-from undeleted.schema.values import as_text
-
-__all__ = ["Boolean", "Category", "Column", "GridColumn", "Number", "Schema", "Table", "Text", "as_text"]

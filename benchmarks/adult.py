@@ -15,10 +15,10 @@ from statistics import median_low
 from typing import Any
 
 from bench import Bench
-from undeleted.curator import Curator
-from undeleted.engines.arrays import Arrays
-from undeleted.files import read
-from undeleted.spec import Spec
+from undeleted.curate.curator import Curator
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.files import read
+from undeleted.curate.spec import Spec
 
 EDUCATION = [
     *("10th", "11th", "12th", "1st-4th", "5th-6th", "7th-8th", "9th", "Assoc-acdm", "Assoc-voc", "Bachelors"),

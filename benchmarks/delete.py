@@ -18,17 +18,17 @@ from typing import Any
 import numpy as np
 
 from bench import Bench
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.mechanisms.noisy_count import NoisyCount
+from undeleted.curate.mechanisms.noisy_histogram import NoisyHistogram
+from undeleted.curate.mechanisms.noisy_mean import NoisyMean
+from undeleted.curate.mechanisms.range_counts import RangeCounts
+from undeleted.curate.stores import Publishing
+from undeleted.curate.stores._store import CHUNK
+from undeleted.curate.stores.sqlite import SqliteStore
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
-from undeleted.mechanisms.noisy_count import NoisyCount
-from undeleted.mechanisms.noisy_histogram import NoisyHistogram
-from undeleted.mechanisms.noisy_mean import NoisyMean
-from undeleted.mechanisms.range_counts import RangeCounts
-from undeleted.stores import Publishing
-from undeleted.stores._store import CHUNK
-from undeleted.stores.sqlite import SqliteStore
 
 SINGLE, BATCH, BATCHES = 300, 2_000, 3
 

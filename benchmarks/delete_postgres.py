@@ -17,10 +17,10 @@ import psycopg
 
 from bench import Bench
 from delete import people
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.stores import Publishing
+from undeleted.curate.stores.postgres import PostgresStore
 from undeleted.foundations.coins import seeded
-from undeleted.stores import Publishing
-from undeleted.stores.postgres import PostgresStore
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 

@@ -31,8 +31,7 @@ ROWS = 20_000_000
 
 
 def statistics() -> tuple[Any, list[Any]]:
-    from undeleted.foundations.schema import Number, Schema
-    from undeleted.statistics import (
+    from undeleted.curate.statistics import (
         ClassHistograms,
         ClassMoments,
         ClippedSum,
@@ -45,6 +44,7 @@ def statistics() -> tuple[Any, list[Any]]:
         RangeTrees,
         SecondMoments,
     )
+    from undeleted.foundations.schema import Number, Schema
 
     columns = {name: Number(name, min=0, max=most) for name, most in MOST.items()}
     wanted = [
@@ -68,11 +68,11 @@ def engine_of(name: str, place: str) -> Any:
     """An engine that is ready; what this takes is start-up."""
     schema, _ = statistics()
     if name == "arrays":
-        from undeleted.files import read
+        from undeleted.curate.files import read
 
         return lambda: read(place, schema)
-    from undeleted.engines._connections import connected
-    from undeleted.engines.ibis import Ibis
+    from undeleted.curate.connections import connected
+    from undeleted.curate.engines.ibis import Ibis
 
     connection, _, table = place.rpartition(" ")
     found = Ibis(schema, connected(connection, table, Path()))
@@ -83,8 +83,8 @@ def engine_of(name: str, place: str) -> Any:
 
 def measure(name: str, place: str, server: int) -> None:
     """In a process of its own: start up, add up, and say what was found."""
-    from undeleted.engines.scan import scan
-    from undeleted.files import blocks
+    from undeleted.curate.engines.scan import scan
+    from undeleted.curate.files import blocks
 
     schema, wanted = statistics()
     started = time.perf_counter()

@@ -10,11 +10,11 @@ import time
 import numpy as np
 
 from bench import Bench
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.mechanisms.grown_range_counts import Grown, GrownRangeCounts
 from undeleted.foundations.coins import secure, seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
-from undeleted.mechanisms.grown_range_counts import Grown, GrownRangeCounts
 
 WIDE = Number("x", min=0, max=2**32 - 1)
 SCHEMA = Schema([WIDE])

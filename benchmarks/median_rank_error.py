@@ -16,16 +16,15 @@ import altair as alt
 import numpy as np
 
 from bench import Bench
-from undeleted.baselines._dyadic import add_noise
 from undeleted.baselines.tree_counter import TreeCounter
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.mechanisms.grown_range_counts import GrownRangeCounts
+from undeleted.curate.mechanisms.range_counts import RangeCounts
+from undeleted.curate.releases.linear import Cells, add_noise
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.coins import DiscreteGaussian, seeded
 from undeleted.foundations.privacy import Budget, Zcdp, calibrate
 from undeleted.foundations.schema import Number, Schema
-from undeleted.mechanisms._linear import Cells
-from undeleted.mechanisms.grown_range_counts import GrownRangeCounts
-from undeleted.mechanisms.range_counts import RangeCounts
 
 PEOPLE, DELETIONS = 10**6, (10, 1_000, 100_000)
 WIDE, NARROW = Number("x", min=0, max=2**32 - 1), Number("x", min=0, max=2**16 - 1)

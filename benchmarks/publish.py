@@ -44,10 +44,10 @@ def write(path: Path, rows: int, *, ids: bool = False) -> None:
 
 
 def ours(path: str) -> list[int]:
-    from undeleted.engines.scan import scan
-    from undeleted.files import blocks
+    from undeleted.curate.engines.scan import scan
+    from undeleted.curate.files import blocks
+    from undeleted.curate.statistics import CrossProducts, Histogram
     from undeleted.foundations.schema import Number, Schema
-    from undeleted.statistics import CrossProducts, Histogram
 
     columns = {name: Number(name, min=0, max=most) for name, most in MOST.items()}
     wanted = [
@@ -80,13 +80,13 @@ def by_hand(path: str) -> list[int]:
 
 
 def records(path: str) -> list[int]:
-    from undeleted.curator import Curator
-    from undeleted.engines.arrays import Arrays
-    from undeleted.files import read
+    from undeleted.curate.curator import Curator
+    from undeleted.curate.engines.arrays import Arrays
+    from undeleted.curate.files import read
+    from undeleted.curate.mechanisms.noisy_count import NoisyCount
+    from undeleted.curate.mechanisms.noisy_mean import NoisyMean
     from undeleted.foundations.privacy import Budget
     from undeleted.foundations.schema import Number, Schema
-    from undeleted.mechanisms.noisy_count import NoisyCount
-    from undeleted.mechanisms.noisy_mean import NoisyMean
 
     columns = [Number(name, min=0, max=most) for name, most in MOST.items()]
     people = Schema(columns, id="id")
@@ -108,7 +108,7 @@ def measured(side: str, path: Path) -> dict[str, float]:
 
 def side(name: str, path: str) -> None:
     # Start-up is not what is compared.
-    for module in ("duckdb", "pyarrow.parquet", "pyarrow.compute", "undeleted.curator"):
+    for module in ("duckdb", "pyarrow.parquet", "pyarrow.compute", "undeleted.curate.curator"):
         importlib.import_module(module)
     started, before = time.perf_counter(), time.process_time()
     found = {"ours": ours, "by_hand": by_hand, "records": records}[name](path)

@@ -34,9 +34,9 @@ from typing import Any
 import uvloop
 
 from bench import Bench
-from undeleted.curator import Curator
+from undeleted.curate.curator import Curator
+from undeleted.curate.spec.example import SPEC, write_people
 from undeleted.http.keys import Keys, keys_at
-from undeleted.spec.example import SPEC, write_people
 
 SERVERS = Path(__file__).parent / "servers"
 LOADS = (64, 1000, 2000, 4000)  # connections

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from bench import Bench
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.mechanisms.noisy_mean import NoisyMean
+from undeleted.curate.stores import Publishing, Store, create_store
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
-from undeleted.mechanisms.noisy_mean import NoisyMean
-from undeleted.stores import Publishing, Store, create_store
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 

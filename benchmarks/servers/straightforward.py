@@ -23,9 +23,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from undeleted.curate.receipts import Receipt, issuer_of
+from undeleted.curate.stores import open_store
 from undeleted.http.server import listen
-from undeleted.receipts import Receipt, issuer_of
-from undeleted.stores import open_store
 
 
 class Leaving(BaseModel):

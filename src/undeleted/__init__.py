@@ -19,7 +19,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Budget": "undeleted.foundations.privacy",
     "Zcdp": "undeleted.foundations.privacy",
-    "Curator": "undeleted.curator",
+    "Curator": "undeleted.curate.curator",
     "Schema": "undeleted.foundations.schema",
     "Number": "undeleted.foundations.schema",
     "Category": "undeleted.foundations.schema",

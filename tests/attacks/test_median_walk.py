@@ -7,12 +7,12 @@ from scipy import stats
 
 from undeleted.attacks.median_walk import DOMAIN, median_walk, run
 from undeleted.baselines.retrain import Retrain, median
+from undeleted.curate.mechanisms import NoisyHistogram
 from undeleted.errors import BadQuestion
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
 from undeleted.games import ReleaseOnce, dynamic_game, ideal_game, simulate
-from undeleted.mechanisms import NoisyHistogram
 
 ALARM = 1e-6  # how often a safe mechanism may fail a test in this file
 

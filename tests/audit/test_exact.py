@@ -25,11 +25,11 @@ from undeleted.audit.exact import GAMES, FiniteWorld, verify
 from undeleted.audit.subjects import Noise, names, subject
 from undeleted.baselines.recompute import Recompute
 from undeleted.baselines.retrain import Retrain, median
+from undeleted.curate.mechanisms.noisy_sum import NoisySum
 from undeleted.foundations.coins import ClampedGeometric, exact_law
 from undeleted.foundations.schema import Number, Schema
 from undeleted.games import ReleaseOnce
 from undeleted.games.dynamic import Leakage
-from undeleted.mechanisms.noisy_sum import NoisySum
 
 HALF = Fraction(1, 2)
 X = Number("x", min=0, max=1)
@@ -342,7 +342,7 @@ def test_every_baseline_that_should_fail_fails_with_its_witness():
 
     for name in names():
         base = MADE_OF.get(name, (name, {}))[0]
-        if folder_of(base) == "undeleted.mechanisms" or name in SAFE_BASELINES:
+        if folder_of(base) == "undeleted.curate.mechanisms" or name in SAFE_BASELINES:
             continue
         for game in GAMES:
             found = verify(named(name), game)

@@ -5,8 +5,8 @@ import pickle
 import pytest
 
 from undeleted.audit.lab import Lab, apart, exactly, leaves, merged, numbers
+from undeleted.curate.files import rows
 from undeleted.errors import BadFile, TargetFailed, UnknownName
-from undeleted.files import rows
 
 
 class Silent:

@@ -19,14 +19,14 @@ from undeleted.baselines import (
     XorUndeleted,
 )
 from undeleted.baselines.retrain import median, total
+from undeleted.curate.mechanisms import NoisyCount, NoisyHistogram
+from undeleted.curate.statistics import Count
 from undeleted.errors import BadBudget, BudgetSpent, NoRecords, NotStarted, NotThere
 from undeleted.foundations import registry
 from undeleted.foundations.coins import exact_law, seeded
 from undeleted.foundations.privacy import Budget, Zcdp, account
 from undeleted.foundations.schema import Number, Schema
 from undeleted.games import non_adaptive_game
-from undeleted.mechanisms import NoisyCount, NoisyHistogram
-from undeleted.statistics import Count
 
 ALARM = 1e-9
 X = Number("x", min=0, max=9)

@@ -10,12 +10,12 @@ from support.fits import ALARM, fit, with_scale
 from support.laws import tells_of_those_who_stay
 from undeleted.baselines import RenoisedTree, TreeCounter
 from undeleted.baselines._dyadic import levels_of
+from undeleted.curate.mechanisms import RangeCounts
+from undeleted.curate.statistics import ClippedSum, Count, Histogram
 from undeleted.errors import BadBudget, BudgetSpent
 from undeleted.foundations.coins import ClampedGeometric, seeded
 from undeleted.foundations.privacy import Budget, Event, account
 from undeleted.foundations.schema import Number, Schema
-from undeleted.mechanisms import RangeCounts
-from undeleted.statistics import ClippedSum, Count, Histogram
 
 X = Number("x", min=0, max=2)
 PEOPLE = Schema([X])

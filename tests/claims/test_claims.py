@@ -10,11 +10,11 @@ from undeleted.attacks import _tasks, fourier, kmeans_line, median_walk
 from undeleted.baselines import ignore, recompute, retrain, threshold, tree_counter, xor_pad, xor_undeleted
 from undeleted.claims import Figure, Found, Setting
 from undeleted.claims._claim import about, exactly, share
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.mechanisms import bulletin_board, frozen_median
+from undeleted.curate.releases.linear import Cells, Linear
 from undeleted.foundations import registry
 from undeleted.games import Leakage
-from undeleted.mechanisms import bulletin_board, frozen_median
-from undeleted.mechanisms._linear import Cells, Linear
 from undeleted.report.reproduction import CRASHED, claims, run
 
 QUICK = Setting(quick=True, seed=7)

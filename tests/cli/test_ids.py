@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from undeleted.cli import run
-from undeleted.curator import Curator
+from undeleted.curate.curator import Curator
+from undeleted.curate.mechanisms import NoisyCount
 from undeleted.errors import BadQuestion
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
-from undeleted.mechanisms import NoisyCount
 
 IDS = [
     *("6F9619FF-8B86-D011-B42D-00CF4FC964FF", "6f9619ff-8b86-d011-b42d-00cf4fc964fe", "2020-01-01T09:00:00Z"),

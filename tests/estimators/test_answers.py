@@ -9,9 +9,9 @@ from estimators.cases import GROWN, NAMES, make, rows, taken
 from support.fits import ALARM, fit, with_scale
 from undeleted.audit.statistical import Options, audit
 from undeleted.audit.targets import Named
+from undeleted.curate.statistics import SecondMoments
 from undeleted.errors import PrivacyLeakWarning, UndeclaredValue, UndeletedError
 from undeleted.foundations.coins import NoNoise
-from undeleted.statistics import SecondMoments
 
 pytest.importorskip("sklearn")
 from sklearn import decomposition, discriminant_analysis, linear_model, naive_bayes, preprocessing

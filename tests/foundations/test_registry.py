@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from undeleted import baselines, mechanisms
+from undeleted import baselines
+from undeleted.curate import mechanisms
 from undeleted.errors import UnknownName
 from undeleted.foundations import registry
 
@@ -21,7 +22,7 @@ def test_every_file_has_a_summary_and_its_one_public_thing(kind):
 
 
 def test_names_resolve_on_demand():
-    assert mechanisms.NoisySum is registry.find("undeleted.mechanisms", "noisy-sum")
+    assert mechanisms.NoisySum is registry.find("undeleted.curate.mechanisms", "noisy-sum")
     assert baselines.XorPad.__name__ == "XorPad"
     with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
         _ = mechanisms.Nonsense
@@ -29,7 +30,7 @@ def test_names_resolve_on_demand():
 
 def test_an_unknown_name_is_answered_with_the_nearest():
     with pytest.raises(UnknownName, match="Did you mean 'noisy-sum'"):
-        registry.find("undeleted.mechanisms", "noisy-sums")
+        registry.find("undeleted.curate.mechanisms", "noisy-sums")
 
 
 def test_listing_and_help_import_neither_opendp_nor_scipy():

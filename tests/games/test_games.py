@@ -8,6 +8,7 @@ import pytest
 from support.attackers import all_orders
 from undeleted.baselines import Retrain, XorPad, XorUndeleted
 from undeleted.baselines.retrain import median, total
+from undeleted.curate.mechanisms import NoisySum
 from undeleted.errors import BadColumns, NoRecords, NotStarted, RuleBroken
 from undeleted.foundations.coins import ClampedGeometric, exact_law, seeded
 from undeleted.foundations.schema import Number, Schema
@@ -25,7 +26,6 @@ from undeleted.games import (
 from undeleted.games.reductions import treats_points_by_value
 from undeleted.games.similarity import approximate, distinguishers, total_variation
 from undeleted.games.transcript import plain
-from undeleted.mechanisms import NoisySum
 
 X = Number("x", min=0, max=2)
 PEOPLE = Schema([X])

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from support.services import SPEC, Published, client_of, running, table
+from undeleted.curate.receipts import DataSet, Receipt
 from undeleted.errors import Busy
-from undeleted.receipts import DataSet, Receipt
 
 DOCUMENT = {  # every address, and whose it is
     ("GET", "/health/live"): None,
@@ -234,7 +234,7 @@ def test_the_quick_way_answers_as_the_documented_one(published):
 @pytest.mark.parametrize("claim", ["sub", "aud"])
 def test_a_receipt_that_says_what_cannot_be_harms_nobody_else(client, published, claim):
     """A lone surrogate has the form of a string, and no bytes."""
-    from undeleted.receipts import _decoded, _encoded
+    from undeleted.curate.receipts import _decoded, _encoded
 
     head, body, signature = published.receipt(1).split(".")
     claims = json.loads(_decoded(body)) | {claim: "\ud800"}

@@ -282,8 +282,8 @@ def test_a_body_that_does_not_come_is_told_in_the_end(published):
 
 def test_nobody_waits_for_a_store_that_is_stuck(published, monkeypatch):
     """A database that hangs: those who wait are told to ask again, and newcomers at once."""
+    from undeleted.curate.stores.sqlite import SqliteStore
     from undeleted.http import batches
-    from undeleted.stores.sqlite import SqliteStore
 
     whole, go = SqliteStore.delete_tagged, threading.Event()
 

@@ -95,10 +95,10 @@ def test_a_bug_is_a_problem_whose_message_goes_nowhere(published, monkeypatch, c
 
 
 def test_a_store_that_fails_tells_strangers_nothing_and_the_operator_all(published, monkeypatch):
-    from undeleted.stores.sqlite import SqliteStore
+    from undeleted.curate.stores.sqlite import SqliteStore
 
     def full(self, *arguments, **more):
-        from undeleted.stores._place import wrong
+        from undeleted.curate.stores._sqlite_place import wrong
 
         raise wrong(self.path, sqlite3.OperationalError("database or disk is full"))
 
@@ -145,7 +145,7 @@ def test_a_reader_who_holds_erasure_up_is_waited_for(published):
 
 
 def test_deletions_are_folded_when_it_is_due(published):
-    from undeleted.stores import Fold
+    from undeleted.curate.stores import Fold
 
     def people(client):
         told = client.get("/v1/publications/people", headers=published.header("reader")).json()
@@ -181,7 +181,7 @@ def test_a_reader_who_holds_erasure_up_holds_nobody_else_up(published):
 def test_erasure_goes_on_after_a_failure(published, monkeypatch):
     from pathlib import Path
 
-    from undeleted.stores.sqlite import SqliteStore
+    from undeleted.curate.stores.sqlite import SqliteStore
 
     whole, failures = SqliteStore.erase, []
 

@@ -24,8 +24,8 @@ import pytest
 from scipy.stats import rankdata
 
 from support.services import Published
-from undeleted.receipts import issuer_of
-from undeleted.stores import open_store
+from undeleted.curate.receipts import issuer_of
+from undeleted.curate.stores import open_store
 
 pytestmark = pytest.mark.slow
 N = 500
@@ -40,7 +40,7 @@ ticks.Ticks.after = lambda self, done: done
 LESS_AND_AT_ONCE = (
     AT_ONCE
     + """
-from undeleted.stores import Store
+from undeleted.curate.stores import Store
 whole = Store.delete_tagged
 Store.delete_tagged = lambda self, tags, fold=None, *, alike=False: whole(self, tags, fold)
 """

@@ -7,12 +7,12 @@ import pytest
 
 from support.services import SPEC, Published, client_of
 from undeleted.attacks import kmeans_line, median_walk
+from undeleted.curate.stores import Fold
 from undeleted.errors import UndeletedError
 from undeleted.http import lab, pages
 from undeleted.http.keys import Keys, keys_at
 from undeleted.report import questions
 from undeleted.report.questions import steadiness
-from undeleted.stores import Fold
 
 PAGES = ("/", "/lab", "/audits")
 
@@ -116,7 +116,7 @@ def test_a_receipt_is_taken_as_people_paste_it(client, published, form):
 
 
 def test_what_folding_promises_is_said_with_its_time(published):
-    from undeleted.stores import Fold
+    from undeleted.curate.stores import Fold
 
     with client_of(published.store, fold=Fold(3, 7200.0)) as client:
         page = client.post("/leave", data={"receipt": published.receipt(3)}).text

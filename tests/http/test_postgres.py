@@ -5,7 +5,7 @@ import json
 import pytest
 
 from support.services import SPEC, client_of, table
-from undeleted.curator import Curator
+from undeleted.curate.curator import Curator
 from undeleted.http.keys import Keys, keys_at
 
 pytestmark = pytest.mark.services

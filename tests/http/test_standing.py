@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from support.services import Published, client_of, kept_log
+from undeleted.curate.stores import Fold
 from undeleted.http import standing
-from undeleted.stores import Fold
 
 
 def leave(client, published, number):
@@ -152,7 +152,7 @@ def test_ready_tests_a_write(published, monkeypatch):
     """A disk that can be read and not written."""
     import sqlite3
 
-    from undeleted.stores.sqlite import SqliteStore
+    from undeleted.curate.stores.sqlite import SqliteStore
 
     def full(self, state):
         raise sqlite3.OperationalError("database or disk is full")
@@ -168,7 +168,7 @@ def test_ready_tests_a_write(published, monkeypatch):
 def test_many_who_ask_whether_it_is_ready_make_one_write(published, monkeypatch):
     from concurrent.futures import ThreadPoolExecutor
 
-    from undeleted.stores.sqlite import SqliteStore
+    from undeleted.curate.stores.sqlite import SqliteStore
 
     whole, probes = SqliteStore.probe, []
 
@@ -186,8 +186,8 @@ def test_many_who_ask_whether_it_is_ready_make_one_write(published, monkeypatch)
 def test_a_full_disk_is_in_the_log_once_with_how_many_it_failed(published, said, monkeypatch):
     import sqlite3
 
-    from undeleted.stores._place import wrong
-    from undeleted.stores.sqlite import SqliteStore
+    from undeleted.curate.stores._sqlite_place import wrong
+    from undeleted.curate.stores.sqlite import SqliteStore
 
     def full(self, *arguments, **more):
         raise wrong(self.path, sqlite3.OperationalError("database or disk is full"))

@@ -8,7 +8,8 @@ import pytest
 from support.attackers import adaptive, all_orders
 from support.laws import given_the_first, tells_of_those_who_stay
 from undeleted.baselines import LazyRangeMedian
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.mechanisms import RangeCounts
 from undeleted.errors import NoRecords, NotStarted
 from undeleted.foundations import registry
 from undeleted.foundations.coins import ClampedGeometric, exact_law, seeded
@@ -25,7 +26,6 @@ from undeleted.games import (
 )
 from undeleted.games.similarity import total_variation
 from undeleted.leaky import ExactThenRanges, HiddenRangeMedian
-from undeleted.mechanisms import RangeCounts
 
 X = Number("x", min=0, max=3)
 PEOPLE = Schema([X])

@@ -134,7 +134,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path, monkeypatch, capsys
 
 
 def test_a_claim_that_does_not_hold_is_exit_1_and_on_the_page(tmp_path, monkeypatch, capsys):
-    from undeleted.mechanisms import frozen_median
+    from undeleted.curate.mechanisms import frozen_median
 
     monkeypatch.setattr(
         frozen_median.FrozenMedian, "release", lambda self, totals, coins: frozen_median.Frozen(0)

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from support import kills
-from undeleted.curator import Curator
+from undeleted.curate.curator import Curator
 
 MANY = 200_000
 

@@ -17,7 +17,7 @@ import threading
 from contextlib import suppress
 
 from support import kills
-from undeleted.curator import Curator
+from undeleted.curate.curator import Curator
 
 PLANS = ("a statement is lost", "an answer is lost", "the COMMIT is lost", "the answer to COMMIT is lost")
 

@@ -19,11 +19,11 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from undeleted.curator import Curator
+from undeleted.curate.curator import Curator
+from undeleted.curate.mechanisms import NoisyCount, NoisyHistogram, RangeCounts
+from undeleted.curate.stores import Fold, Store, sqlite, store_there
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
-from undeleted.mechanisms import NoisyCount, NoisyHistogram, RangeCounts
-from undeleted.stores import Fold, Store, sqlite, store_there
 
 AGE = Number("age", min=0, max=99)
 PEOPLE = Schema([AGE], id="id")
@@ -97,7 +97,7 @@ def _steps(path):
     """After which functions a publication can be stopped."""
     if not str(path).startswith("postgresql"):
         return (sqlite, "write_key", "key"), (sqlite, "fill", "filled"), (os, "link", "moved")
-    from undeleted.stores import _postgres_key, postgres
+    from undeleted.curate.stores import _postgres_key, postgres
 
     return (_postgres_key, "write_key", "key"), (postgres, "fill", "filled"), (postgres, "_commit", "moved")
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from undeleted.stores._buckets import TAG
-from undeleted.stores._sealed import MARK, seal
+from undeleted.curate.stores._buckets import TAG
+from undeleted.curate.stores._sealed import MARK, seal
 
 FULL = 3000  # bytes of a bucket on average
 

@@ -1,10 +1,7 @@
 """People of all kinds of columns, and everything that can be published of them, in a store of any kind."""
 
-from undeleted.engines.arrays import Arrays
-from undeleted.foundations.coins import seeded
-from undeleted.foundations.privacy import Budget
-from undeleted.foundations.schema import Boolean, Category, Number, Schema, Text
-from undeleted.mechanisms import (
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.mechanisms import (
     BulletinBoard,
     GrownBoxes,
     GrownRangeCounts,
@@ -16,7 +13,10 @@ from undeleted.mechanisms import (
     NoisyProducts,
     RangeCounts,
 )
-from undeleted.stores import Publishing, create_store
+from undeleted.curate.stores import Publishing, create_store
+from undeleted.foundations.coins import seeded
+from undeleted.foundations.privacy import Budget
+from undeleted.foundations.schema import Boolean, Category, Number, Schema, Text
 
 AGE = Number("age", min=0, max=120)
 INCOME = Number("income", min=0, max=2**40, missing="drop")

@@ -20,8 +20,8 @@ import threading
 import time
 
 from support.services import Published, running
-from undeleted.curator import Curator
-from undeleted.stores._records import tag_of
+from undeleted.curate.curator import Curator
+from undeleted.curate.stores import tag_of
 
 PEOPLE, LEAVERS = 20_000, 16
 QUIET = {"stdout": subprocess.DEVNULL, "check": True}

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from undeleted.curator import Curator
+from undeleted.curate.curator import Curator
 from undeleted.http.keys import ROLES, Keys, keys_at
 
 SPEC = """[data]
@@ -77,8 +77,8 @@ class Published:
 
     def is_there(self, number):
         """Looked up by what a deletion would find."""
-        from undeleted.receipts import Receipt, issuer_of
-        from undeleted.stores import open_store
+        from undeleted.curate.receipts import Receipt, issuer_of
+        from undeleted.curate.stores import open_store
 
         with open_store(self.store) as store:
             return issuer_of(store).tag_in(Receipt.parse(self.receipt(number))) in store.tags()

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.mechanisms.grown_boxes import GrownBoxes
 from undeleted.errors import BadQuestion, NotThere
 from undeleted.foundations.coins import DiscreteLaplace, Seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
-from undeleted.mechanisms.grown_boxes import GrownBoxes
 
 BINS = 256
 TOP = 10**6  # values are integers below this
@@ -71,7 +71,7 @@ class Grown:
 
     def centres(self) -> tuple[float, float]:
         try:
-            from undeleted.mechanisms._clusters import clusters
+            from undeleted.curate.clusters import clusters
 
             low, high = clusters(self._mechanism, self._release, 2).centres[:, 0]
         except ImportError:

@@ -14,13 +14,13 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from undeleted.baselines.retrain import Retrain, median
+from undeleted.curate.mechanisms.frozen_median import FrozenMedian
+from undeleted.curate.mechanisms.noisy_histogram import NoisyHistogram
 from undeleted.errors import BadQuestion
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import NEIGHBOURS, Budget
 from undeleted.foundations.schema import Number, Schema
 from undeleted.games import Algorithm, ReleaseOnce, World, dynamic_game
-from undeleted.mechanisms.frozen_median import FrozenMedian
-from undeleted.mechanisms.noisy_histogram import NoisyHistogram
 
 FACTS = {
     "claim": "P2",

@@ -14,14 +14,14 @@ import numpy as np
 from undeleted.baselines.recompute import Recompute
 from undeleted.baselines.retrain import Retrain, total
 from undeleted.baselines.tree_counter import TreeCounter
+from undeleted.curate.mechanisms.exact_sum import ExactSum
+from undeleted.curate.mechanisms.noisy_sum import NoisySum
+from undeleted.curate.statistics.clipped_sum import ClippedSum
 from undeleted.errors import BadQuestion
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import NEIGHBOURS, Budget
 from undeleted.foundations.schema import Number, Schema
 from undeleted.games import Algorithm, ReleaseOnce, World, dynamic_game
-from undeleted.mechanisms.exact_sum import ExactSum
-from undeleted.mechanisms.noisy_sum import NoisySum
-from undeleted.statistics.clipped_sum import ClippedSum
 
 FACTS = {
     "claim": "P1",

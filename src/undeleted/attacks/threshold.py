@@ -6,12 +6,12 @@ f(D) = ∅ if |D| ≥ n, else D
 from typing import Annotated, Any, Literal
 
 from undeleted.baselines.threshold import Threshold
+from undeleted.curate.mechanisms.noisy_count import NoisyCount
 from undeleted.errors import BadQuestion
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import NEIGHBOURS, Budget
 from undeleted.foundations.schema import Number, Schema
 from undeleted.games import Algorithm, ReleaseOnce, World, dynamic_game
-from undeleted.mechanisms.noisy_count import NoisyCount
 
 FACTS = {
     "claim": "P3",

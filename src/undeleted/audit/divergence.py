@@ -81,7 +81,7 @@ def privacy_of_the_undeleted(world: FiniteWorld, epsilon: float = 0.0) -> Diverg
     """The exact divergence between neighbours who differ in one person that stays.
 
     >>> from undeleted.foundations.coins import ClampedGeometric
-    >>> from undeleted.mechanisms.noisy_sum import NoisySum
+    >>> from undeleted.curate.mechanisms.noisy_sum import NoisySum
     >>> from undeleted.foundations.schema import Number, Schema
     >>> x = Number("x", min=0, max=1)
     >>> noisy = NoisySum(x, ClampedGeometric(Fraction(1, 2), 0, 3))

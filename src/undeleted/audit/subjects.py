@@ -14,6 +14,9 @@ from typing import Any
 
 from undeleted.audit.finite_world import FiniteWorld
 from undeleted.baselines.retrain import median, total
+from undeleted.curate.mechanisms.noisy_sum import NoisySum
+from undeleted.curate.releases.linear import Linear
+from undeleted.curate.statistics import ClippedSum, Count, Statistic
 from undeleted.errors import BadWorld, UnknownName
 from undeleted.foundations import registry
 from undeleted.foundations.coins import ClampedGeometric
@@ -22,11 +25,8 @@ from undeleted.foundations.schema import Number, Schema, Text
 from undeleted.games.dynamic import Leakage
 from undeleted.games.release_once import ReleaseOnce
 from undeleted.games.with_leakage import SHARED, WithLeakage
-from undeleted.mechanisms._linear import Linear
-from undeleted.mechanisms.noisy_sum import NoisySum
-from undeleted.statistics import ClippedSum, Count, Statistic
 
-FOLDERS = ("undeleted.mechanisms", "undeleted.leaky", "undeleted.baselines")
+FOLDERS = ("undeleted.curate.mechanisms", "undeleted.leaky", "undeleted.baselines")
 MADE_OF: dict[str, tuple[str, dict[str, Any]]] = {
     "retrain-sum": ("retrain", {"function": total}),
     "retrain-median": ("retrain", {"function": median}),

@@ -10,13 +10,14 @@ from typing import TypeAlias
 import numpy as np
 
 from undeleted.baselines._points import Point, Points, nonempty, started, without
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.releases.linear import add_noise
+from undeleted.curate.statistics import Statistic
 from undeleted.errors import BadBudget, BudgetSpent
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.coins import Coins, Law
 from undeleted.foundations.privacy import Budget, Privacy, Zcdp, calibrate
 from undeleted.foundations.schema import Schema
-from undeleted.statistics import Statistic
 
 Sum: TypeAlias = Callable[[int, int], IntArray]  # the exact sum of the stream's elements from, …, to − 1
 
@@ -31,12 +32,6 @@ def noise_for(statistic: Statistic, noise: Privacy | Law, times: int) -> tuple[L
     if isinstance(noise, Budget | Zcdp):
         return calibrate([statistic.sensitivity], noise, times=times)[0]
     return (noise,) * len(statistic.blocks)
-
-
-def add_noise(statistic: Statistic, laws: Sequence[Law], exact: IntArray, coins: Coins) -> IntArray:
-    """Noise on every cell, block by block."""
-    blocks = zip(statistic.starts, statistic.blocks, laws, strict=True)
-    return np.concatenate([coins.noisy(law, exact[s : s + b.width]) for s, b, law in blocks])
 
 
 class Continual:

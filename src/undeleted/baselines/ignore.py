@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from undeleted.baselines._points import Point, Points, nonempty, started, without
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.mechanisms import Mechanism
 from undeleted.foundations.coins import Coins
 from undeleted.foundations.schema import Schema
-from undeleted.mechanisms import Mechanism
 
 
 class Ignore:
     """The first release of a mechanism, for ever.
 
     >>> from undeleted.foundations.coins import seeded
-    >>> from undeleted.mechanisms.exact_sum import ExactSum
+    >>> from undeleted.curate.mechanisms.exact_sum import ExactSum
     >>> from undeleted.foundations.schema import Number
     >>> age = Number("age", min=0, max=120)
     >>> curator = Ignore(ExactSum(age), Schema([age]))

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from undeleted.baselines._points import Point, Points, nonempty, started, without
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.statistics.prefix import Prefix
 from undeleted.foundations.coins import Coins, Law
 from undeleted.foundations.privacy import Budget, Zcdp
 from undeleted.foundations.schema import Number, Schema
 from undeleted.leaky.hidden_range_median import HiddenRangeMedian, descend
-from undeleted.statistics.prefix import Prefix
 
 
 class LazyRangeMedian:

@@ -12,19 +12,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from undeleted.baselines._points import Point, Points, nonempty, started, without
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.releases.linear import Linear
 from undeleted.errors import BadBudget, BudgetSpent
 from undeleted.foundations.coins import Coins
 from undeleted.foundations.privacy import Privacy, calibrate
 from undeleted.foundations.schema import Schema
-from undeleted.mechanisms._linear import Linear
 
 
 class Recompute:
     """A mechanism released again after every deletion; at most `releases` times, if that is given.
 
     >>> from undeleted.foundations.coins import seeded
-    >>> from undeleted.mechanisms.noisy_count import NoisyCount
+    >>> from undeleted.curate.mechanisms.noisy_count import NoisyCount
     >>> from undeleted.foundations.privacy import Budget
     >>> from undeleted.foundations.schema import Number
     >>> people = Schema([Number("age", min=0, max=120)])

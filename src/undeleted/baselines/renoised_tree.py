@@ -13,12 +13,12 @@ from collections.abc import Sequence
 
 from undeleted.baselines._dyadic import Continual, Dyadic, levels_of, noise_for
 from undeleted.baselines._points import Point
+from undeleted.curate.releases.linear import Cells
+from undeleted.curate.statistics import Statistic
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.coins import Coins, Law
 from undeleted.foundations.privacy import Privacy
 from undeleted.foundations.schema import Schema
-from undeleted.mechanisms._linear import Cells
-from undeleted.statistics import Statistic
 
 
 class RenoisedTree(Continual):
@@ -29,7 +29,7 @@ class RenoisedTree(Continual):
     >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.foundations.privacy import Budget
     >>> from undeleted.foundations.schema import Number
-    >>> from undeleted.statistics import Count
+    >>> from undeleted.curate.statistics import Count
     >>> curator = RenoisedTree(Count(), Schema([Number("age", min=0, max=120)]), Budget(1e6), horizon=4)
     >>> curator.start([41, 17, 30], seeded(7)).value, curator.delete([17]).value, curator.delete([41]).value
     (array([3]), array([2]), array([1]))

@@ -12,13 +12,13 @@ the price        the error grows with the logarithm of the planned number of del
 
 from collections.abc import Sequence
 
-from undeleted.baselines._dyadic import Continual, Dyadic, add_noise, levels_of, noise_for
+from undeleted.baselines._dyadic import Continual, Dyadic, levels_of, noise_for
 from undeleted.baselines._points import Point
+from undeleted.curate.releases.linear import Cells, add_noise
+from undeleted.curate.statistics import Statistic
 from undeleted.foundations.coins import Coins, Law
 from undeleted.foundations.privacy import Budget, Privacy, Zcdp, split
 from undeleted.foundations.schema import Schema
-from undeleted.mechanisms._linear import Cells
-from undeleted.statistics import Statistic
 
 
 class TreeCounter(Continual):
@@ -28,7 +28,7 @@ class TreeCounter(Continual):
 
     >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.foundations.schema import Number
-    >>> from undeleted.statistics import Count
+    >>> from undeleted.curate.statistics import Count
     >>> curator = TreeCounter(Count(), Schema([Number("age", min=0, max=120)]), Budget(1e6), horizon=4)
     >>> curator.start([41, 17, 30], seeded(7)).value, curator.delete([17]).value, curator.delete([41]).value
     (array([3]), array([2]), array([1]))

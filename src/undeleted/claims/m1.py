@@ -3,12 +3,12 @@
 from undeleted.claims._claim import Found, Picture, Setting, exactly
 from undeleted.claims._pictures import bars
 from undeleted.claims._runs import least, optimum
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.mechanisms.exact_sum import ExactSum
 from undeleted.definitions._specimens import specimen
 from undeleted.definitions._table import ask
-from undeleted.engines.arrays import Arrays
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.schema import Number, Schema
-from undeleted.mechanisms.exact_sum import ExactSum
 
 SAYS = (
     "The exact sum is stateless: the next sum is the last one less the deleted number. It satisfies the "

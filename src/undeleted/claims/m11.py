@@ -9,9 +9,9 @@ from undeleted.claims._claim import Figure, Found, Setting, exactly, more_than, 
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import least, private
 from undeleted.claims.m3 import SCHEMA, X
+from undeleted.curate.mechanisms.noisy_sum import NoisySum
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
-from undeleted.mechanisms.noisy_sum import NoisySum
 
 SAYS = (
     "Compute a differentially private result afresh after every deletion. Each release is private; "

@@ -2,10 +2,10 @@
 
 from undeleted.claims._claim import Found, Setting
 from undeleted.claims.m1 import safe_and_forbidden
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.mechanisms.bulletin_board import BulletinBoard
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.schema import Schema, Text
-from undeleted.mechanisms.bulletin_board import BulletinBoard
 
 SAYS = (
     "A bulletin board lets people post in public and take their posts down. It is stateless, so it "

@@ -10,12 +10,12 @@ from undeleted.baselines.tree_counter import TreeCounter
 from undeleted.claims._claim import ALARM, SHOWN, Figure, Found, Setting, exactly, more_than, short
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import least, optimum, private
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.mechanisms.noisy_sum import NoisySum
+from undeleted.curate.statistics import ClippedSum
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
-from undeleted.mechanisms.noisy_sum import NoisySum
-from undeleted.statistics import ClippedSum
 
 SAYS = (
     "Publish one differentially private sum and subtract what leavers contributed. That is undeleted-safe, "

@@ -6,10 +6,10 @@ from undeleted.baselines.retrain import median
 from undeleted.claims._claim import Found, Setting, exactly, none_above
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import least, optimum
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.mechanisms.frozen_median import FrozenMedian
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.schema import Number, Schema
-from undeleted.mechanisms.frozen_median import FrozenMedian
 
 SAYS = (
     "Release the exact median and ignore all deletions. This is stateless, so it is undeleted-safe, and "

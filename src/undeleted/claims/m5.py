@@ -2,19 +2,18 @@
 
 import numpy as np
 
-from undeleted.baselines._dyadic import add_noise
 from undeleted.baselines.recompute import Recompute
 from undeleted.baselines.tree_counter import TreeCounter
 from undeleted.claims._claim import Found, Setting, exactly, more_than
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import least, optimum, private
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.mechanisms.range_counts import RangeCounts
+from undeleted.curate.releases.linear import Cells, add_noise
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
-from undeleted.mechanisms._linear import Cells
-from undeleted.mechanisms.range_counts import RangeCounts
 
 SAYS = (
     "Release a differentially private structure P that answers range counts, and answer P(a, b) less the "

@@ -5,12 +5,12 @@ import numpy as np
 from undeleted.claims._claim import Found, Setting, exactly
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import least, optimum, private
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.mechanisms.recipe import Recipe
+from undeleted.curate.statistics import Count, Histogram, Moments, SecondMoments
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
-from undeleted.mechanisms.recipe import Recipe
-from undeleted.statistics import Count, Histogram, Moments, SecondMoments
 
 SAYS = (
     "To fit a function to the framework: find sufficient statistics for it, estimate them with "

@@ -7,12 +7,12 @@ import numpy as np
 from undeleted.claims._claim import Found, Setting, exactly, none_above
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import least, optimum
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.mechanisms.noisy_class_moments import NoisyClassMoments
+from undeleted.curate.mechanisms.noisy_products import NoisyProducts
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Boolean, Number, Schema
-from undeleted.mechanisms.noisy_class_moments import NoisyClassMoments
-from undeleted.mechanisms.noisy_products import NoisyProducts
 
 SAYS = (
     "Any function that can be computed from sums of predicates over the data (the non-adaptive "

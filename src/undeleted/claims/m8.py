@@ -7,11 +7,11 @@ from undeleted.claims._claim import Found, Setting, exactly
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import least, optimum
 from undeleted.claims.m3 import SCHEMA, X
+from undeleted.curate.mechanisms.noisy_sum import NoisySum
 from undeleted.definitions._specimens import specimen
 from undeleted.definitions._table import ask
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
-from undeleted.mechanisms.noisy_sum import NoisySum
 
 SAYS = (
     "The folklore: release a differentially private result with parameters that are small enough to hide "

@@ -103,8 +103,8 @@ def revoke(
 
 def public_key(store: Store = None) -> None:
     """The public key of a data set, as JSON (a JWK): what receipts and certificates are checked with."""
-    from undeleted.receipts import issuer_of
-    from undeleted.stores import open_store
+    from undeleted.curate.receipts import issuer_of
+    from undeleted.curate.stores import open_store
 
     with open_store(store_at(store)) as opened:
         print_json(issuer_of(opened).jwk)
@@ -127,7 +127,7 @@ def check_receipt(
 
     Exit code 1 if something is not as it should be.
     """
-    from undeleted.receipts import DataSet, Receipt, opens
+    from undeleted.curate.receipts import DataSet, Receipt, opens
 
     line = line_of(receipt)
     found = Receipt.parse(line["receipt"])

@@ -264,7 +264,7 @@ def _setting(text: str) -> tuple[str, Any]:
 def _points(at: Path | None) -> tuple[tuple[float, ...], ...]:
     if at is None:
         return ()
-    from undeleted.files import rows
+    from undeleted.curate.files import rows
 
     found = rows(str(at), MOST_ROWS)
     try:
@@ -276,7 +276,7 @@ def _points(at: Path | None) -> tuple[tuple[float, ...], ...]:
 def _rows(data: Path | None, id: str) -> list[dict[str, Any]]:
     if data is None:
         return []
-    from undeleted.files import rows
+    from undeleted.curate.files import rows
 
     found = rows(str(data), MOST_ROWS)
     if not found:

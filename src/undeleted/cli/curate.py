@@ -43,15 +43,15 @@ def init(
     json: AsJson = False,
 ) -> None:
     """Draft a spec from a table's column names and types; its bounds are yours to decide."""
-    from undeleted.files import columns_of
-    from undeleted.spec.draft import DECIDE, draft
+    from undeleted.curate.files import columns_of
+    from undeleted.curate.spec.draft import DECIDE, draft
 
     if out.exists():
         raise BadFile(str(out), "is there already; nothing was written.", "Name another file with --out.")
     if connection is None:
         columns = columns_of(table)
     else:
-        from undeleted.engines._connections import keeps_a_secret, kinds_of
+        from undeleted.curate.connections import keeps_a_secret, kinds_of
 
         if keeps_a_secret(connection):
             remedy = "Set PGPASSWORD, or keep it in an environment variable and say --connection '$NAME'."
@@ -83,7 +83,7 @@ def publish(
 
     Receipts are the same every time; write them again for those who lost theirs.
     """
-    from undeleted.curator import Curator
+    from undeleted.curate.curator import Curator
 
     at = store_at(store)
     with _receipts_into(receipts) as write, Curator.from_spec(spec, at, i_know=i_know) as curator:
@@ -114,7 +114,7 @@ def _receipts_into(path: Path | None) -> Iterator[Callable[[Iterator[str]], int]
         with working("publishing"):
             yield lambda lines: 0
         return
-    import undeleted.receipts  # noqa: F401  what it needs may not be installed
+    import undeleted.curate.receipts  # noqa: F401  what it needs may not be installed
 
     if path.exists():
         raise BadFile(str(path), "is there already; nothing was published.", "Name another file.")
@@ -174,7 +174,7 @@ def show(
 
     Example: undeleted show model --predict rows.csv
     """
-    from undeleted.curator import Curator
+    from undeleted.curate.curator import Curator
     from undeleted.report.questions import told
 
     asked = {
@@ -247,7 +247,7 @@ def delete(
     An id is text, byte for byte: of a line only its ending is left out.  An id that is not there may have
     been deleted before, or written in another way than in the table: --strict and --unknown tell.
     """
-    from undeleted.curator import Curator
+    from undeleted.curate.curator import Curator
 
     if sum((bool(ids), source is not None, stdin)) != 1:
         raise BadQuestion("whom to delete must be said in one way.", "Give ids, or --from FILE, or --stdin.")
@@ -288,7 +288,7 @@ def delete(
 
 def fold_of(people: int | None, after: str) -> Any:
     """--fold 100 --fold-after 24h as a rule; none if it is not asked for."""
-    from undeleted.stores import Fold
+    from undeleted.curate.stores import Fold
 
     seconds = seconds_of(after)
     if people is None:
@@ -313,7 +313,7 @@ def seconds_of(text: str) -> int:
 
 def status(store: Store = None, json: AsJson = False) -> None:
     """What is published, what it has cost, and whether something waits to be erased."""
-    from undeleted.curator import Curator
+    from undeleted.curate.curator import Curator
 
     with Curator.open(store_at(store)) as curator:
         found, at, pending = curator.status(), curator.store.path, curator.store.how_to_erase
@@ -345,7 +345,7 @@ def status(store: Store = None, json: AsJson = False) -> None:
 
 def check(store: Store = None, json: AsJson = False) -> int:
     """Check that a store is whole: its format, its integrity, and that the noise is what was drawn."""
-    from undeleted.curator import Curator
+    from undeleted.curate.curator import Curator
 
     with Curator.open(store_at(store)) as curator, working("checking"):
         problems, rule = curator.check(), curator.store.rule
@@ -367,7 +367,7 @@ def export(
 ) -> None:
     """Write a publication's state, cell by cell, as it stands."""
     from undeleted.cli.exporting import table_of, written
-    from undeleted.curator import Curator
+    from undeleted.curate.curator import Curator
 
     with Curator.open(store_at(store)) as curator:
         publication = curator.show(name)

@@ -9,7 +9,7 @@ from pathlib import Path
 def daily_use(seed: int) -> list[tuple[str, str]]:
     """Every command with what it printed; noise is secure, so the numbers differ from run to run."""
     from undeleted.cli import run
-    from undeleted.spec.example import MANY, SPEC, write_people
+    from undeleted.curate.spec.example import MANY, SPEC, write_people
 
     said = []
     with tempfile.TemporaryDirectory() as name:

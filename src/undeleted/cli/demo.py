@@ -16,7 +16,7 @@ def demo(
 ) -> None:
     """Watch a retraining curator leak the people who stay, and a release-once curator leak none."""
     from undeleted.attacks import median_walk
-    from undeleted.spec.example import MANY
+    from undeleted.curate.spec.example import MANY
 
     retrained = median_walk.run(n=PEOPLE, controlled=OWN, seed=seed)
     released = median_walk.run(n=PEOPLE, controlled=OWN, seed=seed, against="noisy-histogram")

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.mechanisms.bulletin_board import BulletinBoard
-from undeleted.mechanisms.grown_boxes import GrownBoxes
-from undeleted.mechanisms.grown_range_counts import GrownRangeCounts
-from undeleted.mechanisms.noisy_pairs import NoisyPairs
+from undeleted.curate.mechanisms.bulletin_board import BulletinBoard
+from undeleted.curate.mechanisms.grown_boxes import GrownBoxes
+from undeleted.curate.mechanisms.grown_range_counts import GrownRangeCounts
+from undeleted.curate.mechanisms.noisy_pairs import NoisyPairs
 
 
 def table_of(publication: Any) -> list[dict[str, Any]]:

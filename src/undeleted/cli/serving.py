@@ -79,11 +79,11 @@ def serve(
     SIGTERM ends it gently: what was begun is answered and durable, and what was deleted is erased.
     """
     try:
+        from undeleted.curate.stores import shown as shown_at
+        from undeleted.curate.stores import store_there
         from undeleted.http import server
         from undeleted.http.keys import keys_at
         from undeleted.http.service import Settings
-        from undeleted.stores import shown as shown_at
-        from undeleted.stores import store_there
     except ImportError as error:
         problem = f"the service needs {error.name}, which is not installed."
         raise BadQuestion(problem, "Install it with: pip install 'undeleted[serve]'.") from None

@@ -28,7 +28,7 @@ def copy(
 
     Deletions go to one of the two from then on: remove the other, or they will part.
     """
-    from undeleted.stores import copy_store, open_store
+    from undeleted.curate.stores import copy_store, open_store
 
     with open_store(source) as first:
         with working("checking the source"):
@@ -72,7 +72,7 @@ def vacuum(store: Store = None, json: AsJson = False) -> int:
 
     Exit code 3 if somebody holds the tables: what is deleted stays deleted, and waits to be erased.
     """
-    from undeleted.curator import Curator
+    from undeleted.curate.curator import Curator
 
     with Curator.open(store_at(store)) as curator, working("writing the tables anew"):
         erased, shared = curator.store.vacuum(), curator.store.path.startswith("postgresql")

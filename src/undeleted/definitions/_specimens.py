@@ -17,17 +17,17 @@ from undeleted.baselines.retrain import Retrain, median, total
 from undeleted.baselines.tree_counter import TreeCounter
 from undeleted.baselines.xor_pad import XorPad
 from undeleted.baselines.xor_undeleted import XorUndeleted
+from undeleted.curate.mechanisms.bulletin_board import BulletinBoard
+from undeleted.curate.mechanisms.exact_sum import ExactSum
+from undeleted.curate.mechanisms.frozen_median import FrozenMedian
+from undeleted.curate.mechanisms.noisy_sum import NoisySum
+from undeleted.curate.statistics import ClippedSum
 from undeleted.errors import UnknownName
 from undeleted.foundations.coins import Coins, TruncatedGeometric, exact_law
 from undeleted.foundations.schema import Number, Schema, Text
 from undeleted.games.algorithm import Algorithm, Point
 from undeleted.games.release_once import ReleaseOnce
 from undeleted.games.transcript import plain
-from undeleted.mechanisms.bulletin_board import BulletinBoard
-from undeleted.mechanisms.exact_sum import ExactSum
-from undeleted.mechanisms.frozen_median import FrozenMedian
-from undeleted.mechanisms.noisy_sum import NoisySum
-from undeleted.statistics import ClippedSum
 
 Data: TypeAlias = tuple[Point, ...]
 Batches: TypeAlias = tuple[tuple[Point, ...], ...]

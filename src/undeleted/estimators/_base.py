@@ -16,7 +16,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_array, check_random_state, validate_data
 
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.releases.bootstrap import redrawn
+from undeleted.curate.releases.linear import Cells, Linear
+from undeleted.curate.releases.units import spread_of
 from undeleted.errors import (
     BadBudget,
     ForgottenTooMany,
@@ -30,9 +33,6 @@ from undeleted.foundations.arrays import FloatArray, IntArray
 from undeleted.foundations.coins import Coins, Law, secure, seeded
 from undeleted.foundations.privacy import Budget, Zcdp
 from undeleted.foundations.schema import Schema, Table
-from undeleted.mechanisms._linear import Cells, Linear
-from undeleted.mechanisms._redrawn import redrawn
-from undeleted.mechanisms._units import spread_of
 
 STEPS = 4096  # of the grid on which a number lies between its bounds
 _MANY_FITS = tuple(

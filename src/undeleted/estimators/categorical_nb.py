@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from undeleted.curate.mechanisms.noisy_class_histograms import NoisyClassHistograms
 from undeleted.errors import BadBounds, MissingBounds
 from undeleted.estimators._base import as_number, checked, told, whole
 from undeleted.estimators._faces import OfClasses
 from undeleted.estimators._grid import FEW, Labels, declared
 from undeleted.foundations.arrays import FloatArray, IntArray
 from undeleted.foundations.schema import Category
-from undeleted.mechanisms.noisy_class_histograms import NoisyClassHistograms
 
 
 class CategoricalNB(OfClasses):

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from undeleted.curate.mechanisms.noisy_second_moments import NoisySecondMoments
 from undeleted.estimators._base import STEPS, checked, told, transformed, whole
 from undeleted.estimators._faces import OfRows
 from undeleted.foundations.arrays import FloatArray
-from undeleted.mechanisms.noisy_second_moments import NoisySecondMoments
 
 
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfRows):  # type: ignore[misc]

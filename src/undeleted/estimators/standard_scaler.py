@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
+from undeleted.curate.mechanisms.noisy_class_moments import NoisyClassMoments
 from undeleted.estimators._base import STEPS, checked, told, transformed, whole
 from undeleted.estimators._faces import OfRows
 from undeleted.foundations.arrays import FloatArray
-from undeleted.mechanisms.noisy_class_moments import NoisyClassMoments
 
 
 class StandardScaler(OneToOneFeatureMixin, TransformerMixin, OfRows):  # type: ignore[misc]

@@ -1,9 +1,9 @@
 """The folder is the registry: a file `noisy_sum.py` makes `noisy-sum`, the class or function inside it
 is found by the same name, and nothing is imported until somebody asks for it.
 
-    names("undeleted.mechanisms")                  -> ["bulletin-board", "exact-sum", ...]
-    summary("undeleted.mechanisms", "exact-sum")   -> the first line of the file's docstring
-    find("undeleted.mechanisms", "exact-sum")      -> the class ExactSum
+    names("undeleted.curate.mechanisms")                  -> ["bulletin-board", "exact-sum", ...]
+    summary("undeleted.curate.mechanisms", "exact-sum")   -> the first line of the file's docstring
+    find("undeleted.curate.mechanisms", "exact-sum")      -> the class ExactSum
 """
 
 import ast
@@ -15,15 +15,15 @@ from typing import Any
 from undeleted.errors import UnknownName
 
 HOMES = {
-    "mechanisms": "undeleted.mechanisms",
+    "mechanisms": "undeleted.curate.mechanisms",
     "estimators": "undeleted.estimators",
     "leaky": "undeleted.leaky",
     "baselines": "undeleted.baselines",
     "attacks": "undeleted.attacks",
     "definitions": "undeleted.definitions",
     "claims": "undeleted.claims",
-    "statistics": "undeleted.statistics",
-    "engines": "undeleted.engines",
+    "statistics": "undeleted.curate.statistics",
+    "engines": "undeleted.curate.engines",
 }  # the kinds of things that `undeleted list` knows, and the folder of each
 
 
@@ -75,7 +75,7 @@ def class_name(name: str) -> str:
 
 
 def lookup(folder: str, attribute: str) -> Any:
-    """What `from undeleted.mechanisms import NoisySum` resolves to, imported on demand."""
+    """What `from undeleted.curate.mechanisms import NoisySum` resolves to, imported on demand."""
     for name in names(folder):
         if attribute.lower() == class_name(name).lower() or attribute == name.replace("-", "_"):
             return find(folder, name)

@@ -6,19 +6,19 @@ After `start` it keeps the release and nothing else, so deleting needs no access
 from collections.abc import Sequence
 from typing import Any
 
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.mechanisms import Mechanism
 from undeleted.errors import BadColumns, NoRecords, NotStarted
 from undeleted.foundations.coins import Coins
 from undeleted.foundations.schema import Schema
 from undeleted.games.algorithm import Point
-from undeleted.mechanisms import Mechanism
 
 
 class ReleaseOnce:
     """A mechanism, playing.
 
     >>> from undeleted.foundations.coins import seeded
-    >>> from undeleted.mechanisms.exact_sum import ExactSum
+    >>> from undeleted.curate.mechanisms.exact_sum import ExactSum
     >>> from undeleted.foundations.schema import Number
     >>> age = Number("age", min=0, max=120)
     >>> curator = ReleaseOnce(ExactSum(age), Schema([age]))

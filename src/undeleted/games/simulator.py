@@ -8,12 +8,12 @@ the deleted points that it knows.  For a release-once mechanism this is exact, w
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from undeleted.curate.mechanisms import Mechanism
 from undeleted.foundations.schema import Schema
 from undeleted.games.algorithm import Point
 from undeleted.games.dynamic import Attacker, Simulator
 from undeleted.games.release_once import ReleaseOnce
 from undeleted.games.worlds import World
-from undeleted.mechanisms import Mechanism
 
 
 def simulate(mechanism: Mechanism[Any, Any], schema: Schema, attacker: Attacker) -> Simulator:

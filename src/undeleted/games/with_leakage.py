@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from undeleted.engines.arrays import Arrays
+from undeleted.curate.engines.arrays import Arrays
 from undeleted.errors import NoRecords, NotStarted
 from undeleted.foundations.coins import Coins
 from undeleted.foundations.schema import Schema

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from undeleted.curator import Curator
+from undeleted.curate.curator import Curator
+from undeleted.curate.spec.example import SPEC, write_people
 from undeleted.http.keys import Keys, keys_at
-from undeleted.spec.example import SPEC, write_people
 
 PEOPLE = 5_000
 AUDITED = ("retrain:statistics:median", "mechanism:noisy-histogram")

@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from undeleted.curate.durable import sync
+from undeleted.curate.stores import key_file_of
 from undeleted.errors import AlreadyThere, BadFile, BadQuestion, UnknownName
-from undeleted.stores import key_file_of
-from undeleted.stores._place import sync
 
 Role = Literal["operator", "reader", "person"]
 ROLES: tuple[str, ...] = get_args(Role)

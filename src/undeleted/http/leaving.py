@@ -14,12 +14,12 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Scope
 
+from undeleted.curate.receipts import Receipt
 from undeleted.errors import UndeletedError
 from undeleted.http import problems
 from undeleted.http.access import person_may
 from undeleted.http.models import Leaving
 from undeleted.http.service import Service
-from undeleted.receipts import Receipt
 
 PATH = "/v1/deletions"
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from undeleted.receipts import LONGEST
+from undeleted.curate.receipts import LONGEST
 
 
 class Sent(BaseModel):

@@ -13,13 +13,13 @@ from starlette.exceptions import HTTPException
 from starlette.templating import Jinja2Templates
 
 import undeleted
+from undeleted.curate.receipts import Receipt
 from undeleted.errors import BadQuestion, BadReceipt, FalseReceipt, UndeletedError
 from undeleted.http import audits, charts, lab, leaving, problems
 from undeleted.http.access import COOKIE, Sessions, key_of
 from undeleted.http.guard import IMPORTS
 from undeleted.http.players import Players
 from undeleted.http.service import Service
-from undeleted.receipts import Receipt
 from undeleted.report.questions import steadiness
 
 ROWS = 300  # of a table on the dashboard

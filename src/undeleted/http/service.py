@@ -18,7 +18,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from undeleted.curator import Curator, Publication
+from undeleted.curate.curator import Curator, Publication
+from undeleted.curate.receipts import Issuer, Receipt, issuer_of
+from undeleted.curate.stores import Deleted, Fold, Store, open_store, store_there, tag_of
 from undeleted.errors import (
     BadQuestion,
     Busy,
@@ -34,10 +36,7 @@ from undeleted.http.keys import Keys
 from undeleted.http.standing import Standing
 from undeleted.http.ticks import Ticks
 from undeleted.http.uploads import Uploads
-from undeleted.receipts import Issuer, Receipt, issuer_of
 from undeleted.report.questions import kind_of, told
-from undeleted.stores import Deleted, Fold, Store, open_store, store_there
-from undeleted.stores._records import tag_of
 
 log = logging.getLogger("undeleted.http")
 _PUBLISH = "An operator publishes first: POST /v1/publications."

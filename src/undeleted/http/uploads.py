@@ -8,10 +8,10 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from undeleted.curator import Curator
+from undeleted.curate.curator import Curator
+from undeleted.curate.spec import Spec
+from undeleted.curate.stores import key_file_of
 from undeleted.errors import BadQuestion, Busy, StoreError, UndeletedError
-from undeleted.spec import Spec
-from undeleted.stores import key_file_of
 
 LINES = 500  # receipts that are written before others have their turn
 

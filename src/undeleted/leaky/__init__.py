@@ -8,7 +8,7 @@ leakage.  A simulator for them must be given g, drawn with the algorithm's own c
 
 from typing import Any, Protocol, TypeVar
 
-from undeleted.engines import Totals
+from undeleted.curate.engines import Totals
 from undeleted.foundations import registry
 from undeleted.foundations.coins import Coins
 from undeleted.foundations.schema import Table

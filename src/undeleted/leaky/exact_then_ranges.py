@@ -9,10 +9,10 @@ The best first answer there is, at the price of its privacy; the updates cost wh
 
 from dataclasses import dataclass
 
-from undeleted.engines import Totals
+from undeleted.curate.engines import Totals
+from undeleted.curate.releases.linear import Cells
 from undeleted.foundations.coins import Coins
 from undeleted.leaky.hidden_range_median import HiddenRangeMedian
-from undeleted.mechanisms._linear import Cells
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class ExactThenRanges(HiddenRangeMedian):
     """An exact first median, noisy ones after deletions.
 
     >>> from undeleted.foundations.coins import seeded
-    >>> from undeleted.engines.arrays import Arrays
+    >>> from undeleted.curate.engines.arrays import Arrays
     >>> from undeleted.foundations.privacy import Budget
     >>> from undeleted.foundations.schema import Number, Schema
     >>> age = Number("age", min=0, max=120)

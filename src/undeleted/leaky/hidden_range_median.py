@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from undeleted.engines import Totals
+from undeleted.curate.engines import Totals
+from undeleted.curate.mechanisms.range_counts import RangeCounts
+from undeleted.curate.releases.linear import Cells
+from undeleted.curate.statistics import Contribution
 from undeleted.foundations.coins import Coins, Law
 from undeleted.foundations.privacy import Budget, Zcdp
 from undeleted.foundations.schema import Number, Table
-from undeleted.mechanisms._linear import Cells
-from undeleted.mechanisms.range_counts import RangeCounts
-from undeleted.statistics import Contribution
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class HiddenRangeMedian:
     """The median of range counts that are not published.
 
     >>> from undeleted.foundations.coins import seeded
-    >>> from undeleted.engines.arrays import Arrays
+    >>> from undeleted.curate.engines.arrays import Arrays
     >>> from undeleted.foundations.schema import Schema
     >>> age = Number("age", min=0, max=120)
     >>> people, mechanism = Schema([age]), HiddenRangeMedian(age, Budget(1.0))

@@ -5,18 +5,18 @@ from typing import Any
 
 import numpy as np
 
+from undeleted.curate.mechanisms.grown_boxes import GrownBoxes
+from undeleted.curate.mechanisms.noisy_class_histograms import NoisyClassHistograms
+from undeleted.curate.mechanisms.noisy_class_moments import NoisyClassMoments
+from undeleted.curate.mechanisms.noisy_forest import NoisyForest
+from undeleted.curate.mechanisms.noisy_pairs import NoisyPairs
+from undeleted.curate.mechanisms.noisy_second_moments import NoisySecondMoments
+from undeleted.curate.releases.bootstrap import estimates
+from undeleted.curate.spec.models import MODELS as KINDS
 from undeleted.errors import BadFile, BadQuestion
 from undeleted.foundations.arrays import FloatArray
 from undeleted.foundations.intervals import Estimate, estimate
 from undeleted.foundations.schema import Boolean, Schema
-from undeleted.mechanisms._redrawn import estimates
-from undeleted.mechanisms.grown_boxes import GrownBoxes
-from undeleted.mechanisms.noisy_class_histograms import NoisyClassHistograms
-from undeleted.mechanisms.noisy_class_moments import NoisyClassMoments
-from undeleted.mechanisms.noisy_forest import NoisyForest
-from undeleted.mechanisms.noisy_pairs import NoisyPairs
-from undeleted.mechanisms.noisy_second_moments import NoisySecondMoments
-from undeleted.spec.models import MODELS as KINDS
 
 MODELS = (NoisyClassMoments, NoisyClassHistograms, NoisySecondMoments, NoisyForest, GrownBoxes, NoisyPairs)
 _PAIRS = 100  # that are shown, the closest first
@@ -40,7 +40,7 @@ def parameters(mechanism: Any, release: Any, confidence: float) -> Iterator[tupl
 
 def predictions(publication: Any, source: str) -> list[dict[str, Any]]:
     """A prediction for every row of a file: from the release as it stands."""
-    from undeleted import files
+    from undeleted.curate import files
 
     mechanism = publication.mechanism
     if not isinstance(mechanism, MODELS):
@@ -161,7 +161,7 @@ def _between(column: Any, share: Any) -> Any:
 
 def _found(mechanism: GrownBoxes, release: Any) -> Any:
     try:
-        from undeleted.mechanisms._clusters import clusters
+        from undeleted.curate.clusters import clusters
 
         return clusters(mechanism, release, mechanism.clusters)
     except ModuleNotFoundError:
@@ -172,7 +172,7 @@ def _found(mechanism: GrownBoxes, release: Any) -> Any:
 def _centres(mechanism: GrownBoxes, release: Any, confidence: float) -> Iterator[tuple[str, Estimate]]:
     """Cluster by cluster: about how many are in it, and its centre, column by column."""
     found = _found(mechanism, release)
-    from undeleted.mechanisms._clusters import centres_within, sizes_within
+    from undeleted.curate.clusters import centres_within, sizes_within
 
     centres, sizes = centres_within(mechanism, found, confidence), sizes_within(found, confidence)
     for c, centre in enumerate(found.centres):

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from undeleted.curate.mechanisms.bulletin_board import BulletinBoard
+from undeleted.curate.mechanisms.noisy_histogram import NoisyHistogram
+from undeleted.curate.mechanisms.noisy_products import NoisyProducts
+from undeleted.curate.releases.ranges import Ranges
 from undeleted.errors import BadQuestion
 from undeleted.foundations.schema import Number
-from undeleted.mechanisms._ranges import Ranges
-from undeleted.mechanisms.bulletin_board import BulletinBoard
-from undeleted.mechanisms.noisy_histogram import NoisyHistogram
-from undeleted.mechanisms.noisy_products import NoisyProducts
 from undeleted.report.models import MODELS, parameters
 
 FITS = {

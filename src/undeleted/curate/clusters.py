@@ -1,0 +1,99 @@
+"""Clusters of grown boxes: weighted k-means of the leaves' means, by scikit-learn.  It spends nothing."""
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from undeleted.curate.mechanisms.grown_boxes import MOST_CLUSTERS, GrownBoxes
+from undeleted.curate.releases.partition import Leaves, Partition
+from undeleted.curate.releases.units import spread_of
+from undeleted.errors import BadQuestion
+from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.intervals import check_confidence
+
+_DRAWS = 400  # for intervals
+_STARTS = 10  # of the weighted k-means, the best of which counts
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Centres in the columns' own units, in their order, a row each; the leaves, and whose they are."""
+
+    centres: FloatArray
+    points: FloatArray  # the leaves' means
+    leaves: Leaves
+    of: IntArray
+
+    @property
+    def weights(self) -> FloatArray:
+        """About how many records are in every leaf; never below 0."""
+        return np.maximum(self.leaves.counts, 0.0)
+
+    @property
+    def sizes(self) -> FloatArray:
+        """About how many records are in every cluster."""
+        counts = np.bincount(self.of, self.leaves.counts, minlength=len(self.centres))
+        return np.asarray(np.maximum(counts, 0.0), dtype=float)
+
+
+def clusters(mechanism: GrownBoxes, release: Partition, k: int) -> Clusters:
+    """The best k centres of the leaves; always the same of the same release."""
+    from sklearn.cluster import KMeans
+    from sklearn.metrics import pairwise_distances_argmin
+
+    leaves = mechanism.leaves(release)
+    weights = np.maximum(leaves.counts, 0.0)
+    if not 1 <= k <= MOST_CLUSTERS:
+        raise BadQuestion(f"{k} clusters cannot be told.", f"Choose from 1 to {MOST_CLUSTERS}.")
+    if k > len(weights):
+        problem = f"{k} clusters are more than the {len(weights)} leaves that were published."
+        raise BadQuestion(problem, f"Ask for fewer, or publish again for {k} clusters.")
+    if np.count_nonzero(weights) < k:
+        weights = weights + 1e-3  # nothing but noise: any leaf is as good as another
+    points, there = decoded(mechanism, leaves.means), weights > 0
+    model = KMeans(k, n_init=_STARTS, random_state=0).fit(points[there], sample_weight=weights[there])
+    centres = model.cluster_centers_[np.lexsort(model.cluster_centers_.T[::-1])]
+    return Clusters(centres, points, leaves, pairwise_distances_argmin(points, centres))
+
+
+def centres_within(
+    mechanism: GrownBoxes, found: Clusters, confidence: float
+) -> tuple[FloatArray, FloatArray]:
+    """Where centres may lie for want of noise, given which leaves belong together.
+
+    The noise is drawn again around what was published.
+    """
+    check_confidence(confidence)
+    leaves, k = found.leaves, len(found.centres)
+    noise = spread_of(mechanism.laws[-1]) / mechanism.levels[0].unit
+    rng = np.random.default_rng(0)
+    member = (found.of == np.arange(k)[:, None]).astype(float)
+    centres = np.empty((_DRAWS, *found.centres.shape))
+    middle = member @ leaves.middles / np.maximum(member.sum(axis=1), 1.0)[:, None]
+    last = np.array([column.cells - 1 for column in mechanism.over])
+    for i in range(_DRAWS):
+        n = np.maximum(found.weights + rng.normal(0.0, np.sqrt(leaves.variances)), 0.0)
+        shift = np.where(n[:, None] > 0, rng.normal(0.0, noise, leaves.means.shape) * leaves.halves, 0.0)
+        sums, whole = member @ (n[:, None] * leaves.means + shift), (member @ n)[:, None]
+        drawn = np.where(whole > 0, sums / np.maximum(whole, 1e-300), middle)
+        centres[i] = decoded(mechanism, np.clip(drawn, 0, last))
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(centres, [tail, 1 - tail], axis=0)
+    return np.minimum(low, found.centres), np.maximum(high, found.centres)
+
+
+def sizes_within(found: Clusters, confidence: float) -> tuple[FloatArray, FloatArray]:
+    """How many records clusters may have; the noise of leaves adds up as if it were independent, or more."""
+    check_confidence(confidence)
+    member = (found.of == np.arange(len(found.centres))[:, None]).astype(float)
+    records = member @ found.leaves.counts
+    wide = NormalDist().inv_cdf((1 + confidence) / 2) * np.sqrt(member @ found.leaves.variances)
+    return np.maximum(records - wide, 0.0), np.maximum(records + wide, 0.0)
+
+
+def decoded(mechanism: GrownBoxes, codes: FloatArray) -> FloatArray:
+    """Codes in the columns' own units."""
+    columns: Any = mechanism.over
+    return np.column_stack([column.decode(codes[:, j]) for j, column in enumerate(columns)])

@@ -1,0 +1,323 @@
+"""Noisy counts and means on boxes that grow where people are: clusters in up to about ten dimensions (M5).
+
+    release   level by level, each cutting one column in halves: y_v = #{x in v} + η_v for *both* halves of
+              a box that is cut; it is cut if its *noisy* count exceeds a threshold, down to a public depth;
+              then for every leaf and column Σ (offset from the leaf's middle) + η
+    forget    y_v ← y_v − 1 on the path of a deleted record, and its leaf's offsets less its own; the shape
+              stays
+    answer    halves adjusted to add up to their parent; a leaf's mean is its middle plus its mean offset,
+              less what noise may explain
+
+The shape is post-processing of noisy counts.  A record is in one box of every level and in one leaf, so the
+levels and the offsets share the budget.  Offsets count in halves of their box: noise is small in small boxes.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from undeleted.curate.engines import Totals
+from undeleted.curate.releases.linear import Noise, require_rows
+from undeleted.curate.releases.partition import Leaves, Partition, leaves_of
+from undeleted.curate.releases.units import spread_of
+from undeleted.curate.statistics import Declared
+from undeleted.curate.statistics.boxes import Boxes
+from undeleted.errors import BadBudget, BadQuestion
+from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, Law
+from undeleted.foundations.intervals import standard_deviation
+from undeleted.foundations.privacy import Budget, Event, Reach, Zcdp, calibrate
+from undeleted.foundations.privacy.calibration import rho_for
+from undeleted.foundations.schema import GridColumn, Table
+from undeleted.foundations.schema.centred_codes import as_columns
+
+LEVELS = 0.5  # of the budget; the rest is for offsets
+DEEPER = 1.1  # a level's share of it, in shares of the level above
+CLEAR = 3.0  # standard deviations of its halves' noise that a box must hold to be cut
+MOST_BOXES = 2**22
+MOST_CLUSTERS = 1000
+_NOTHING = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class GrownBoxes(Declared):
+    """Boxes over several numbers, grown for so many clusters.
+
+    `depth` is the deepest level; by default it follows from the budget and `expected_rows`, a public guess.
+    `threshold` is the noisy count above which a box is cut.  The first levels are cut in any case, so that
+    there are twice as many leaves as clusters.
+
+    >>> from undeleted.foundations.coins import seeded
+    >>> from undeleted.curate.engines.arrays import Arrays
+    >>> from undeleted.foundations.schema import Number, Schema
+    >>> over = Number("x", min=0, max=255), Number("y", min=0, max=255)
+    >>> people, mechanism = Schema(over), GrownBoxes(over, Budget(5.0), clusters=2)
+    >>> table = people.table([(40 + i % 20, 30) for i in range(900)] + [(200, 210)] * 600)
+    >>> before = mechanism.release(Arrays(table), seeded(7))
+    >>> after = mechanism.forget(before, mechanism.contribution(people.table([(200, 210)] * 100)))
+    >>> bool(abs(mechanism.leaves(after).counts.sum() - 1400) < 30)
+    True
+    """
+
+    over: tuple[GridColumn, ...]
+    noise: Noise
+    clusters: int = 8
+    depth: int | None = None
+    threshold: float | None = None
+    expected_rows: int = 10_000
+    rows_per_person: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "over", as_columns(self.over))
+        for name, value in (("clusters", self.clusters), ("expected_rows", self.expected_rows)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise BadQuestion(f"{name} = {value!r} must be a whole number above 0.", "Correct it.")
+        if self.threshold is not None and math.isnan(self.threshold):
+            raise BadQuestion("the threshold is not a number.", "Give a count, or leave it out.")
+        if self.clusters > MOST_CLUSTERS:
+            raise BadQuestion(f"{self.clusters} are too many clusters.", f"Choose up to {MOST_CLUSTERS}.")
+        if self.levels[-1].holding < self.clusters:
+            problem = (
+                f"{self.clusters} clusters cannot be told from at most {self.levels[-1].holding} leaves."
+            )
+            raise BadQuestion(problem, "Ask for fewer, or choose a larger depth or finer grids.")
+        for law in self.laws:
+            if not isinstance(law, DiscreteLaplace | DiscreteGaussian) and self.threshold is None:
+                name = type(law).__name__
+                raise BadQuestion(f"no threshold follows from {name}.", "Give one with `threshold`.")
+
+    @cached_property
+    def levels(self) -> tuple[Boxes, ...]:
+        """The counts of every level that may be published."""
+        return tuple(Boxes(self.over, level + 1) for level in range(self.deepest))
+
+    @cached_property
+    def deepest(self) -> int:
+        """The deepest level: there, if people were spread evenly, a leaf would hold as many as noise does."""
+        most = Boxes(self.over, 1).most
+        if self.depth is not None:
+            return Boxes(self.over, self.depth).depth
+        if not isinstance(self.noise, Budget | Zcdp):
+            return most
+        found = max(1, self._in_any_case)
+        while found < most and self.expected_rows / 2 ** (found + 1) >= self._guessed_spread(found + 1):
+            found += 1
+        return min(found, most)
+
+    def _guessed_spread(self, levels: int) -> float:
+        """About the standard deviation of a count, if so many levels share the budget."""
+        rows, noise = self.rows_per_person, self.noise
+        if isinstance(noise, Budget) and noise.delta == 0:
+            return math.sqrt(2) * rows * levels / (LEVELS * noise.epsilon)
+        rho = noise.rho if isinstance(noise, Zcdp) else rho_for(noise)  # type: ignore[arg-type]
+        return rows * math.sqrt(levels / (2 * LEVELS * rho))
+
+    @cached_property
+    def _in_any_case(self) -> int:
+        """Levels that are published whatever the counts: as many as make twice as many leaves as clusters."""
+        most = Boxes(self.over, 1).most
+        return next((n for n in range(1, most) if Boxes(self.over, n).holding >= 2 * self.clusters), most)
+
+    @cached_property
+    def reach(self) -> Reach:
+        """How far a record moves the offsets of a leaf, at whatever level that leaf is."""
+        found = [Boxes(self.over, level.depth, offsets=True).sensitivity[0] for level in self.levels]
+        return Reach(max(r.l1 for r in found), max(r.l2 for r in found), len(self.over))
+
+    @cached_property
+    def laws(self) -> tuple[Law, ...]:
+        """The noise of every level that may be published, and last that of the offsets."""
+        if isinstance(self.noise, tuple):
+            if len(self.noise) != self.deepest + 1:
+                raise BadBudget(
+                    "noise", self.noise, f"a law for each of {self.deepest} levels and the offsets"
+                )
+            return self.noise
+        if not isinstance(self.noise, Budget | Zcdp):
+            return (self.noise,) * (self.deepest + 1)
+        shares = [DEEPER**level for level in range(self.deepest)]
+        weights = [LEVELS * share / sum(shares) for share in shares]
+        noises = calibrate(
+            [*[(1,)] * self.deepest, (self.reach,)],
+            self.noise,
+            weights=[*weights, 1 - LEVELS],
+            rows=self.rows_per_person,
+        )
+        return tuple(law for noise in noises for law in noise)
+
+    @cached_property
+    def thresholds(self) -> tuple[float, ...]:
+        """The noisy count above which a box of each level but the last is cut."""
+        return tuple(
+            -math.inf
+            if level + 1 < self._in_any_case
+            else self.threshold
+            if self.threshold is not None
+            else CLEAR * standard_deviation(law)
+            for level, law in enumerate(self.laws[1:-1])
+        )
+
+    @cached_property
+    def events(self) -> list[Event] | None:
+        """What a release costs: a record is counted once on every level, and is in one leaf."""
+        found = []
+        for i, law in enumerate(self.laws):
+            if not isinstance(law, DiscreteLaplace | DiscreteGaussian):
+                return None
+            reach = Reach(1, 1) if i < self.deepest else self.reach
+            found.append(Event(law, reach.of(law), self.rows_per_person, cells=reach.cells))
+        return found
+
+    def release(self, totals: Totals, coins: Coins) -> Partition:
+        require_rows(totals, self.rows_per_person)
+        parents: Any = np.zeros(1, dtype=np.uint64)
+        paths, counts = [], []
+        for level, boxes in enumerate(self.levels):
+            halves = (parents[:, None] * np.uint64(2) + np.arange(2, dtype=np.uint64)).ravel()
+            noisy = coins.noisy(self.laws[level], totals.total_at(boxes, halves.astype(np.int64)))
+            paths.append(halves)
+            counts.append(noisy)
+            if level + 1 == self.deepest:
+                break
+            parents = halves[(noisy > self.thresholds[level]) & boxes.hold(halves)]
+            if parents.size == 0 or parents.size * 2 > MOST_BOXES:
+                break  # one that would outgrow the memory stops; an error would tell a count for free
+        d, offsets = len(self.over), []
+        for boxes, cells in self._asked_offsets(paths):
+            exact = totals.total_at(boxes, cells)
+            offsets.append(coins.noisy(self.laws[-1], exact).reshape(-1, d))
+        return Partition(tuple(paths), tuple(counts), np.concatenate(offsets))
+
+    def contribution(self, deleted: Table) -> IntArray:
+        """The codes of the deleted records, a row each."""
+        there = deleted.complete(self.over)
+        codes = [deleted.codes[column.name][there].astype(np.int64) for column in self.over]
+        return np.column_stack(codes)
+
+    def forget(self, release: Partition, contribution: IntArray) -> Partition:
+        copies = tuple(counts.copy() for counts in release.counts)
+        after = Partition(release.paths, copies, release.offsets.copy())
+        self.forget_in_place(after, contribution)
+        return after
+
+    def forget_in_place(self, release: Partition, contribution: IntArray) -> None:
+        """The same for whoever owns the release: a record costs its own path, whatever the size."""
+        for level, at, leaves, offsets in self._walk(release.paths, release.leaf, contribution):
+            np.subtract.at(release.counts[level], at, 1)
+            if leaves.size:
+                np.subtract.at(release.offsets, leaves, offsets)
+
+    def _walk(self, paths: Any, leaf: list[Any], codes: IntArray) -> Iterator[tuple[int, Any, Any, Any]]:
+        """Level by level: where the records' boxes stand; of those that end there, leaves and offsets."""
+        padded = codes + self._plan[0]
+        full, first = self._full(padded), 0
+        for level, there in enumerate(paths):
+            nodes = full >> np.uint64(self.deepest - 1 - level)
+            at = np.searchsorted(there, nodes)
+            ends = leaf[level][at]
+            if ends.any():
+                rank = first + np.cumsum(leaf[level])[at[ends]] - 1
+                yield level, at, rank, self._offsets(level, padded[ends])
+                full, padded = full[~ends], padded[~ends]
+                if not full.size:
+                    return
+            else:
+                yield level, at, _NOTHING, _NOTHING
+            first += int(np.count_nonzero(leaf[level]))
+
+    @cached_property
+    def _plan(self) -> tuple[IntArray, list[tuple[int, int]], list[tuple[IntArray, IntArray]]]:
+        """Padding; all cuts; of every level the spans of its boxes, and what a step in them counts as."""
+        last = self.levels[-1]
+        spans = [np.array(boxes.spans, dtype=np.int64) for boxes in self.levels]
+        return np.array(last.pads, dtype=np.int64), list(last.cuts), [(s, last.unit // s) for s in spans]
+
+    def _full(self, padded: IntArray) -> Any:
+        """The path of every record down to the deepest level."""
+        path = np.zeros(len(padded), dtype=np.int64)
+        for column, half in self._plan[1]:
+            path = 2 * path + ((padded[:, column] & half) != 0)
+        return path.astype(np.uint64)
+
+    def _offsets(self, level: int, padded: IntArray) -> IntArray:
+        spans, step = self._plan[2][level]
+        return (2 * (padded & (spans - 1)) - (spans - 1)) * step
+
+    # -- as a store keeps it
+
+    def asked(self, release: Partition) -> list[tuple[Boxes, Any]]:
+        """What was asked for, in the order of the cells."""
+        counts = list(zip(self.levels, release.paths, strict=False))
+        return [*counts, *self._asked_offsets(release.paths)]
+
+    def _asked_offsets(self, paths: Any) -> list[tuple[Boxes, Any]]:
+        """For every level with leaves: the cells of their offsets."""
+        d, found = len(self.over), []
+        for level, leaf in enumerate(leaves_of(paths)):
+            cells = (paths[level][leaf].astype(np.int64)[:, None] * d + np.arange(d)).ravel()
+            if cells.size:
+                found.append((Boxes(self.over, level + 1, offsets=True), cells))
+        return found
+
+    def shaped(self, paths: tuple[Any, ...], cells: IntArray) -> Partition:
+        """The release of this shape with these cells."""
+        ends = np.cumsum([p.size for p in paths])
+        *counts, offsets = np.split(cells, ends)
+        return Partition(paths, tuple(counts), offsets.reshape(-1, len(self.over)))
+
+    def moved(self, paths: tuple[Any, ...], codes: IntArray) -> tuple[IntArray, IntArray]:
+        """Cells and by how much they fall when these records are deleted."""
+        starts, d = np.cumsum([0, *(p.size for p in paths)]), len(self.over)
+        cells, values = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        for level, at, leaves, offsets in self._walk(paths, leaves_of(paths), codes):
+            cells += [starts[level] + at, (starts[-1] + leaves[:, None] * d + np.arange(d)).ravel()]
+            values += [np.ones(at.size, dtype=np.int64), offsets.ravel()]
+        found, where = np.unique(np.concatenate(cells), return_inverse=True)
+        sums = np.zeros(found.size, dtype=np.int64)
+        np.add.at(sums, where, np.concatenate(values))
+        return found, sums
+
+    def moved_by_one(self, paths: tuple[Any, ...], codes: Mapping[str, int]) -> list[tuple[int, int]]:
+        """The same for one record."""
+        row = np.array([[codes[column.name] for column in self.over]], dtype=np.int64)
+        cells, values = self.moved(paths, row)
+        return list(zip(cells.tolist(), values.tolist(), strict=True))
+
+    # -- answers
+
+    def leaves(self, release: Partition) -> Leaves:
+        """Counts adjusted from the top down, each half and its parent weighed by their noise; and means."""
+        middles, halves, counts, variances = [], [], [], []
+        above: tuple[FloatArray, FloatArray] | None = None  # estimates of the boxes that were cut
+        for level, leaf in enumerate(release.leaf):
+            noise, boxes = spread_of(self.laws[level]) ** 2, self.levels[level]
+            held = boxes.hold(release.paths[level]).reshape(-1, 2)  # the others are known to be empty
+            pairs = np.where(held, release.counts[level].reshape(-1, 2), 0).astype(float)
+            known, several = np.full(len(pairs), noise), np.maximum(held.sum(axis=1), 1)
+            if above is not None:
+                gap = above[0] - pairs.sum(axis=1)
+                weight = several * noise / np.maximum(several * noise + above[1], 1e-300)
+                pairs = pairs + held * (gap * weight / several)[:, None]
+                known = noise * (1 - weight / several)
+            found, spread = pairs.ravel(), (held * known[:, None]).ravel()
+            above = found[~leaf], spread[~leaf]
+            middles.append(boxes.middles(release.paths[level][leaf]))
+            halves.append(np.tile(np.array(boxes.spans) / 2, (int(leaf.sum()), 1)))
+            counts.append(found[leaf])
+            variances.append(spread[leaf])
+        middle, half = np.concatenate(middles), np.concatenate(halves)
+        n, variance = np.concatenate(counts), np.concatenate(variances)
+        last = np.array([column.cells - 1 for column in self.over])
+        means = np.clip(middle + half * self._shifts(release, n), 0, last)
+        return Leaves(np.clip(middle, 0, last), half, n, variance, means)
+
+    def _shifts(self, release: Partition, counts: FloatArray) -> FloatArray:
+        """Mean offsets, from −1 to 1, shrunk to 0 by what noise may explain of them."""
+        unit = self.levels[0].unit
+        noise = spread_of(self.laws[-1]) / unit
+        n = np.maximum(counts, 0.0)[:, None]
+        return np.asarray(np.clip(release.offsets / unit * n / np.maximum(n * n + 3 * noise**2, 1e-9), -1, 1))

@@ -1,0 +1,341 @@
+"""Noisy counts on a tree that grows where people are: ranges, medians and quantiles on any domain (M5).
+
+    release   level by level: y_v = #{x below v} + η_v for *every* child of an expanded node, empty or not;
+              v is expanded if its *noisy* count exceeds a threshold, down to a public depth
+    forget    y_v ← y_v − 1 on the path of a deleted record, as far as the tree goes; the shape stays
+    answer    children adjusted to add up to their parent, from the top down
+
+The shape is post-processing of noisy counts, so one budget over all levels pays for everything.  A leaf
+that is cut in two is shared out evenly, and the interval says what that may hide.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from undeleted.curate.engines import Totals
+from undeleted.curate.releases.count_tree import Level, View, best_branching
+from undeleted.curate.releases.linear import require_rows
+from undeleted.curate.releases.ranges import Answer, Ranges
+from undeleted.curate.statistics.prefix import Prefix
+from undeleted.curate.statistics.range_tree import levels_for, require_branching
+from undeleted.errors import BadQuestion, TooLarge
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, FiniteLaw, Law
+from undeleted.foundations.intervals import noise_interval, standard_deviation
+from undeleted.foundations.privacy import Budget, Event, Zcdp, calibrate
+from undeleted.foundations.schema import Number, Table
+
+TAPER = {"pure": 1 / 2, "gaussian": 1 / 3}  # the last level's share of the budget, in shares of the first
+MOST_NODES = 2**24
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """The published tree: on every level the prefixes of its nodes and their noisy counts."""
+
+    prefixes: tuple[Any, ...]
+    counts: tuple[IntArray, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Grown)
+            and len(self.counts) == len(other.counts)
+            and all(map(np.array_equal, self.prefixes + self.counts, other.prefixes + other.counts))
+        )
+
+    def __hash__(self) -> int:
+        return hash(tuple(array.tobytes() for array in self.prefixes + self.counts))
+
+    @property
+    def size(self) -> int:
+        return sum(counts.size for counts in self.counts)
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """What never changes."""
+        return self.prefixes
+
+    @property
+    def value(self) -> IntArray:
+        """All cells, level by level."""
+        return np.concatenate(self.counts)
+
+
+@dataclass(frozen=True)
+class GrownRangeCounts(Ranges):
+    """Range counts over a column of up to 2⁶⁴ values.
+
+    `threshold` is the noisy count above which a node is expanded; by default the point where cutting a
+    leaf would cost more than the noise of its children.  `depth` is the deepest level, all by default.
+
+    >>> from undeleted.foundations.coins import seeded
+    >>> from undeleted.curate.engines.arrays import Arrays
+    >>> from undeleted.foundations.schema import Schema
+    >>> income = Number("income", min=0, max=2**32 - 1)
+    >>> people, mechanism = Schema([income]), GrownRangeCounts(income, Budget(1.0))
+    >>> before = mechanism.release(Arrays(people.table(range(0, 10**9, 10**5))), seeded(7))
+    >>> after = mechanism.forget(before, mechanism.contribution(people.table(range(0, 10**9, 10**6))))
+    >>> 9000 in mechanism.total(after)
+    True
+    """
+
+    column: Number
+    noise: Budget | Zcdp | Law
+    branching: int | None = None
+    threshold: float | None = None
+    depth: int | None = None
+    rows_per_person: int = 1
+
+    def __post_init__(self) -> None:
+        if self.branching is not None:
+            require_branching(self.branching)
+        if self.fanout**self.levels > 2**64:
+            remedy = "Choose a branching whose powers meet the domain, such as 2, 4 or 16."
+            raise TooLarge("a tree over the padded domain", self.fanout**self.levels, 2**64, remedy)
+        if self.depth is not None and not (isinstance(self.depth, int) and 1 <= self.depth <= self.levels):
+            raise BadQuestion(f"depth = {self.depth!r} is not a level.", f"Choose from 1 to {self.levels}.")
+        if self.threshold is not None and math.isnan(self.threshold):
+            raise BadQuestion("the threshold is not a number.", "Give a count, or leave it out.")
+        self._check_threshold()
+
+    def _check_threshold(self) -> None:
+        """Below the noise a tree would grow for ever: chance must expand less than one child a node."""
+        for level, law in enumerate(self.laws[:-1]):
+            if not isinstance(law, DiscreteLaplace | DiscreteGaussian):
+                if self.threshold is None:
+                    name = type(law).__name__
+                    raise BadQuestion(f"no threshold follows from {name}.", "Give one with `threshold`.")
+                continue
+            least = _exceeded_by(law, 1 / self.fanout)
+            if self.thresholds[level] < least:
+                raise BadQuestion(
+                    f"the threshold {self.thresholds[level]:g} lies below the noise of level {level + 1}: "
+                    "every empty node would have an expanded child by chance, and so on for ever.",
+                    f"Choose at least {math.ceil(least)}.",
+                )
+
+    @cached_property
+    def fanout(self) -> int:
+        """The branching, chosen from the budget and the domain unless given."""
+        privacy = self.noise if isinstance(self.noise, Budget | Zcdp) else Budget(1.0)
+        return self.branching or best_branching(self.column.cells, privacy)
+
+    @cached_property
+    def levels(self) -> int:
+        return levels_for(self.column.cells, self.fanout)
+
+    @cached_property
+    def laws(self) -> tuple[Law, ...]:
+        """The noise of every level that may be published."""
+        deepest = self.depth or self.levels
+        if not isinstance(self.noise, Budget | Zcdp):
+            return (self.noise,) * deepest
+        pure = isinstance(self.noise, Budget) and self.noise.delta == 0
+        taper = TAPER["pure" if pure else "gaussian"]
+        weights = [taper ** (level / max(1, self.levels - 1)) for level in range(deepest)]
+        noises = calibrate([(1,)] * deepest, self.noise, weights=weights, rows=self.rows_per_person)
+        return tuple(law for noise in noises for law in noise)
+
+    @cached_property
+    def thresholds(self) -> tuple[float, ...]:
+        """The noisy count above which a node of each level but the last is expanded."""
+        if self.threshold is not None or len(self.laws) == 1:
+            return (self.threshold or 0.0,) * (len(self.laws) - 1)
+        wide = 2 * math.sqrt(self.fanout / 6)
+        spreads = [standard_deviation(law) for law in self.laws[1:]]
+        floors = [_exceeded_by(law, 0.5 / self.fanout) for law in self.laws[:-1]]
+        return tuple(max(wide * spread, floor) for spread, floor in zip(spreads, floors, strict=True))
+
+    @cached_property
+    def events(self) -> list[Event] | None:
+        """What a release costs: a record is counted at most once on every level."""
+        found = []
+        for law in self.laws:
+            if not isinstance(law, DiscreteLaplace | DiscreteGaussian):
+                return None
+            found.append(Event(law, 1, self.rows_per_person))
+        return found
+
+    def _span(self, level: int) -> int:
+        """How many codes a node of a level covers; levels count from 0."""
+        return int(self.fanout ** (self.levels - level - 1))
+
+    def release(self, totals: Totals, coins: Coins) -> Grown:
+        require_rows(totals, self.rows_per_person)
+        parents: Any = np.zeros(1, dtype=np.uint64)
+        prefixes, counts = [], []
+        for level, law in enumerate(self.laws):
+            children = (
+                parents[:, None] * np.uint64(self.fanout) + np.arange(self.fanout, dtype=np.uint64)
+            ).ravel()
+            exact = totals.total_at(Prefix(self.column, self._span(level)), children)
+            noisy = coins.noisy(law, exact)
+            prefixes.append(children)
+            counts.append(noisy)
+            if level + 1 == len(self.laws):
+                break
+            parents = children[noisy > self.thresholds[level]]
+            if parents.size == 0 or parents.size * self.fanout > MOST_NODES:
+                break  # a tree that would outgrow the memory stops; an error would tell a count for free
+        return Grown(tuple(prefixes), tuple(counts))
+
+    def contribution(self, deleted: Table) -> Any:
+        """The codes of the deleted records."""
+        return deleted.codes[self.column.name][deleted.complete([self.column])].astype(np.uint64)
+
+    def forget(self, release: Grown, contribution: Any) -> Grown:
+        after = Grown(release.prefixes, tuple(counts.copy() for counts in release.counts))
+        self.forget_in_place(after, contribution)
+        return after
+
+    def forget_in_place(self, release: Grown, contribution: Any) -> None:
+        """The same for whoever owns the release: a record costs its own path, whatever the size."""
+        codes = contribution
+        for level, (prefixes, counts) in enumerate(zip(release.prefixes, release.counts, strict=True)):
+            nodes = codes // np.uint64(self._span(level))
+            at = np.minimum(np.searchsorted(prefixes, nodes), prefixes.size - 1)
+            present = prefixes[at] == nodes
+            np.subtract.at(counts, at[present], 1)
+            codes = codes[present]
+
+    # -- as a store keeps it
+
+    def asked(self, release: Grown) -> list[tuple[Prefix, Any]]:
+        """What was asked for, in the order of the cells."""
+        return [
+            (Prefix(self.column, self._span(level)), there) for level, there in enumerate(release.prefixes)
+        ]
+
+    def shaped(self, prefixes: tuple[Any, ...], cells: IntArray) -> Grown:
+        """The release of this shape with these cells."""
+        ends = np.cumsum([p.size for p in prefixes])[:-1]
+        return Grown(prefixes, tuple(np.split(cells, ends)))
+
+    def moved(self, prefixes: tuple[Any, ...], codes: Any) -> tuple[IntArray, IntArray]:
+        """Cells and by how much they fall when records of these codes are deleted."""
+        found, start = [], 0
+        for level, there in enumerate(prefixes):
+            nodes = codes // np.uint64(self._span(level))
+            at = np.minimum(np.searchsorted(there, nodes), there.size - 1)
+            present = there[at] == nodes
+            found.append(start + at[present])
+            codes, start = codes[present], start + there.size
+        cells, counts = np.unique(np.concatenate(found), return_counts=True)
+        return cells.astype(np.int64), counts.astype(np.int64)
+
+    def moved_by_one(self, prefixes: tuple[Any, ...], codes: Mapping[str, int]) -> list[tuple[int, int]]:
+        """The same for one record, in plain numbers."""
+        code, found, start = codes[self.column.name], [], 0
+        for level, there in enumerate(prefixes):
+            node = code // self._span(level)
+            at = int(np.searchsorted(there, np.uint64(node)))
+            if at >= there.size or int(there[at]) != node:
+                break
+            found.append((start + at, 1))
+            start += there.size
+        return found
+
+    def _inside(self, level: int, prefixes: Any) -> Any:
+        """Which nodes begin inside the domain; the others pad the tree, and are known to be empty."""
+        return prefixes <= np.uint64((self.column.cells - 1) // self._span(level))
+
+    def view(self, release: Grown) -> View:
+        b = self.fanout
+        levels: list[Level] = []
+        for depth, (prefixes, counts) in enumerate(zip(release.prefixes, release.counts, strict=True)):
+            inside = self._inside(depth, prefixes).reshape(-1, b)
+            groups = np.where(inside, counts.reshape(-1, b), 0).astype(float)
+            if levels:
+                parents = np.searchsorted(levels[-1].prefixes, prefixes[::b] // np.uint64(b))
+                gap = levels[-1].estimates[parents] - groups.sum(axis=1)
+                groups = groups + inside * (gap / np.maximum(inside.sum(axis=1), 1))[:, None]
+            levels.append(Level(self._span(depth), prefixes, groups.ravel()))
+        return View(b, tuple(levels))
+
+    def ask(self, release: Grown, low: int, high: int, share: float, confidence: float) -> Answer:
+        """Along the one or two nodes of each level that the range cuts."""
+        question = _Question(self, release, low, high, confidence)
+        question.visit(0, 0, share)
+        plain = question.plain and share == 0
+        cells = (self.laws[0], question.whole) if plain and question.whole else None
+        return Answer(
+            question.value, question.variance, question.fourth, question.below, question.above, cells
+        )
+
+    def worst_variance(self, share: float) -> float:
+        variances = [standard_deviation(law) ** 2 for law in self.laws]
+        return self.fanout * (max(share, 1 - share) ** 2 * variances[0] + sum(variances[1:]) / 4)
+
+    def _children(self, release: Grown, level: int, prefix: int) -> int | None:
+        """Where the children of a node stand on the next level, if it was expanded."""
+        if level + 1 >= len(release.prefixes):
+            return None
+        below = release.prefixes[level + 1]
+        wanted = np.uint64(prefix * self.fanout)
+        at = int(np.searchsorted(below, wanted))
+        return at if at < below.size and below[at] == wanted else None
+
+
+class _Question:
+    """Adds up what a range draws from a tree: how much of each node it takes, and the noise of that.
+
+    Children are adjusted to add up to their parent, so a child counts for what the range takes of it less the
+    mean of its siblings, and the parent for that mean.
+    """
+
+    def __init__(
+        self, tree: GrownRangeCounts, release: Grown, low: int, high: int, confidence: float
+    ) -> None:
+        self.tree, self.release, self.low, self.high = tree, release, low, high
+        self.confidence = confidence
+        self.value = self.variance = self.fourth = self.below = self.above = 0.0
+        self.whole, self.plain = 0, True
+
+    def visit(self, level: int, start: int, share: float | None) -> float:
+        """The children from `start` on a level: adds their parts, and returns the mean of what is taken."""
+        prefixes = self.release.prefixes[level][start : start + self.tree.fanout]
+        inside = self.tree._inside(level, prefixes)
+        taken = [self._taken(level, start + i, int(p)) if inside[i] else 0.0 for i, p in enumerate(prefixes)]
+        mean = sum(taken) / max(1, int(inside.sum()))
+        law = self.tree.laws[level]
+        spread2 = 0.0 if isinstance(law, FiniteLaw) else standard_deviation(law) ** 2
+        for i, part in enumerate(taken):
+            if inside[i]:
+                weight = part - (mean if share is None else share)
+                self.value += weight * float(self.release.counts[level][start + i])
+                self.variance += weight**2 * spread2
+                self.fourth += weight**4 * spread2**2 * (3.0 if isinstance(law, DiscreteLaplace) else 0.0)
+                self.whole += level == 0 and part == 1.0
+        return mean
+
+    def _taken(self, level: int, at: int, prefix: int) -> float:
+        """The share of a node that the range takes; a leaf that is cut is shared out evenly."""
+        span = self.tree._span(level)
+        first, last = prefix * span, min((prefix + 1) * span, self.tree.column.cells)
+        overlap = max(0, min(self.high, last) - max(self.low, first))
+        if overlap in (0, last - first):  # whole numbers: a share could round to 0 or 1
+            return float(overlap > 0)
+        covered = overlap / (last - first)
+        self.plain = False
+        children = self.tree._children(self.release, level, prefix)
+        if children is not None:
+            return self.visit(level + 1, children, None)
+        law = self.tree.laws[level]
+        most = max(0, int(self.release.counts[level][at]) - noise_interval(law, (3 + self.confidence) / 4)[0])
+        self.below += covered * most
+        self.above += (1 - covered) * most
+        return covered
+
+
+def _exceeded_by(law: Law, chance: float) -> float:
+    """The value that the noise exceeds with this chance, near enough for a threshold."""
+    if isinstance(law, DiscreteLaplace):
+        return law.scale * math.log(0.5 / chance) if chance < 0.5 else 0.0
+    assert isinstance(law, DiscreteGaussian)
+    return max(0.0, law.sigma * NormalDist().inv_cdf(1 - chance))

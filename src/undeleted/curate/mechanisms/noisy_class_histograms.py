@@ -1,0 +1,76 @@
+"""Publish noisy counts by class and value once, a column at a time: naive Bayes on categories (M7).
+
+release   for every column, class k and value v: #{records} + η
+forget    subtract 1 from one cell a column
+answer    class shares from all columns together; P(v | k) from counts moved above 0, smoothed
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.statistics.class_histograms import ClassHistograms
+from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.schema import GridColumn
+from undeleted.foundations.schema.centred_codes import as_columns
+
+
+@dataclass(frozen=True)
+class NoisyClassHistograms(Linear):
+    """Noisy histograms by class.
+
+    >>> from undeleted.foundations.coins import seeded
+    >>> from undeleted.curate.engines.arrays import Arrays
+    >>> from undeleted.foundations.privacy import Budget
+    >>> from undeleted.foundations.schema import Boolean, Category, Schema
+    >>> grade, passed = Category("grade", values=("a", "b")), Boolean("passed")
+    >>> mechanism = NoisyClassHistograms((grade,), passed, Budget(1e6))
+    >>> people = Schema([grade, passed]).table([("a", True)] * 30 + [("b", False)] * 10)
+    >>> mechanism.counts(mechanism.release(Arrays(people), seeded(7))).tolist()
+    [10.0, 30.0]
+    """
+
+    over: tuple[GridColumn, ...]
+    by: GridColumn
+    noise: Noise
+    rows_per_person: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "over", as_columns(self.over))
+        _ = self.statistic
+
+    @cached_property
+    def statistic(self) -> ClassHistograms:
+        return ClassHistograms(self.over, self.by)
+
+    def tables(self, release: Cells) -> list[FloatArray]:
+        """For every column the noisy counts as they are: a row a class, a column a value."""
+        return self.tables_of(release.value.astype(float))
+
+    def tables_of(self, values: FloatArray) -> list[FloatArray]:
+        parts = np.split(values, self.statistic.starts[1:])
+        return [
+            part.reshape(self.by.cells, column.cells) for part, column in zip(parts, self.over, strict=True)
+        ]
+
+    def counts(self, release: Cells) -> FloatArray:
+        """Class counts: every column has its own noisy ones; the best guess weighs them by their noise."""
+        return self.counts_of(release.value.astype(float))
+
+    def counts_of(self, values: FloatArray) -> FloatArray:
+        weights = np.array([1 / column.cells for column in self.over])
+        sums = np.array([table.sum(axis=1) for table in self.tables_of(values)])
+        return np.asarray((weights[:, None] * sums).sum(axis=0) / weights.sum())
+
+    def log_shares(self, values: FloatArray, alpha: float) -> tuple[FloatArray, list[FloatArray]]:
+        """log P(class), and log P(value | class) for every column, each count smoothed by alpha."""
+        counts = np.maximum(self.counts_of(values), 0.0) + max(alpha, 1e-9)
+        tables = [np.maximum(table, 0.0) + max(alpha, 1e-9) for table in self.tables_of(values)]
+        return np.log(counts / counts.sum()), [np.log(t / t.sum(axis=1, keepdims=True)) for t in tables]
+
+    def log_joint(self, values: FloatArray, codes: IntArray, alpha: float) -> FloatArray:
+        """log P(class) + log P(values | class), a row a record and a column a class."""
+        shares, tables = self.log_shares(values, alpha)
+        return np.asarray(shares + sum(table[:, codes[:, i]].T for i, table in enumerate(tables)))

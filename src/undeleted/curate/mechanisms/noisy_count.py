@@ -1,0 +1,33 @@
+"""Publish a noisy count once; forget a record by subtracting one.
+
+release   y = n + η      η ~ discrete Laplace(1/ε), drawn once
+forget    y ← y − 1
+"""
+
+from dataclasses import dataclass
+
+from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.statistics.count import Count
+from undeleted.foundations.intervals import Estimate
+from undeleted.foundations.schema import GridColumn
+
+
+@dataclass(frozen=True)
+class NoisyCount(Linear):
+    """Noisy number of records, or of those in which the columns of `over` count.
+
+    >>> from undeleted.foundations.privacy import Budget
+    >>> NoisyCount(Budget(0.5)).laws
+    (DiscreteLaplace(scale=2.0...),)
+    """
+
+    noise: Noise
+    over: tuple[GridColumn, ...] = ()
+    rows_per_person: int = 1
+
+    @property
+    def statistic(self) -> Count:
+        return Count(self.over)
+
+    def estimate(self, release: Cells, confidence: float = 0.95) -> Estimate:
+        return self.cell(release, 0, confidence)

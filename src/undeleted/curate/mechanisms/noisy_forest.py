@@ -1,0 +1,126 @@
+"""Publish noisy leaves of random trees once: a forest of classes or of a number (M7).
+
+release   for every tree, leaf and class: #{records} + η; or Σ (h − y) + η and Σ y + η of a number y
+forget    subtract the record's own from one leaf of every tree
+answer    shares of every leaf, shrunk towards the leaf's parent by as much as noise may explain; the
+          geometric mean over trees for classes, the mean for a number
+
+The questions of the trees follow from a public seed and never look at the data, so all that a record moves is
+one leaf of every tree: the noise is in proportion to the number of trees.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from undeleted.curate.releases.linear import Linear, Noise
+from undeleted.curate.releases.units import spread_of
+from undeleted.curate.statistics.forest_leaves import ForestLeaves
+from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.schema import GridColumn
+from undeleted.foundations.schema.centred_codes import as_columns
+
+TRUST = 0.3  # records of its parent that a leaf is given, in standard deviations of the leaf's noise
+_ROWS = 1 << 14  # rows that are answered at a time
+
+
+@dataclass(frozen=True)
+class NoisyForest(Linear):
+    """A noisy forest; `by` is a class to tell, `target` a number.
+
+    >>> from undeleted.foundations.coins import seeded
+    >>> from undeleted.curate.engines.arrays import Arrays
+    >>> from undeleted.foundations.privacy import Budget
+    >>> from undeleted.foundations.schema import Boolean, Number, Schema
+    >>> age, sick = Number("age", min=0, max=99), Boolean("sick")
+    >>> mechanism = NoisyForest((age,), Budget(1e6), by=sick, trees=20, depth=4)
+    >>> people = Schema([age, sick]).table([(a, a >= 50) for a in range(100)])
+    >>> values = mechanism.release(Arrays(people), seeded(7)).value.astype(float)
+    >>> mechanism.log_shares_at(mechanism.shares_of(values), np.array([[10], [90]])).argmax(axis=1).tolist()
+    [0, 1]
+    """
+
+    over: tuple[GridColumn, ...]
+    noise: Noise
+    by: GridColumn | None = None
+    target: GridColumn | None = None
+    trees: int = 10
+    depth: int = 8
+    seed: int = 0
+    rows_per_person: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "over", as_columns(self.over))
+        _ = self.statistic
+
+    @cached_property
+    def statistic(self) -> ForestLeaves:
+        return ForestLeaves(self.over, self.by, self.target, self.trees, self.depth, self.seed)
+
+    @property
+    def unit(self) -> float:
+        """What one record adds to a leaf."""
+        return float(self.statistic.blocks[0].reach)
+
+    def tables_of(self, values: FloatArray) -> FloatArray:
+        """Records by tree, kind (a class, or an end of the target) and leaf, as noisy as they are."""
+        s = self.statistic
+        return np.asarray(values.reshape(s.trees, s.leaves, s.kinds).transpose(0, 2, 1) / self.unit)
+
+    def counts_of(self, values: FloatArray) -> FloatArray:
+        """Records of every kind: all trees count them, each with noise of its own."""
+        return np.asarray(self.tables_of(values).sum(axis=2).mean(axis=0))
+
+    @property
+    def spread_of_count(self) -> float:
+        """The standard deviation of the number of records, over all kinds."""
+        return float(self.spread_of_kind * np.sqrt(self.statistic.kinds))
+
+    @property
+    def spread_of_kind(self) -> float:
+        """The standard deviation of the number of records of one kind."""
+        s = self.statistic
+        return float(spread_of(self.laws[0]) / self.unit * np.sqrt(s.leaves / s.trees))
+
+    def prior_of(self, values: FloatArray) -> FloatArray:
+        """The share of every kind among all records."""
+        return shares_among(self.counts_of(values))
+
+    def shares_of(self, values: FloatArray) -> FloatArray:
+        """The share of every kind by tree, kind and leaf; sparse leaves take after their parents.
+
+        A node is the sum of its leaves, and its noise that of them all.
+        """
+        s, noise = self.statistic, spread_of(self.laws[0]) / self.unit
+        levels = [self.tables_of(values)]
+        for _ in range(s.asked):
+            levels.append(levels[-1].reshape(s.trees, s.kinds, -1, 2).sum(axis=3))
+        shares = np.broadcast_to(self.prior_of(values)[None, :, None], (s.trees, s.kinds, 1))
+        for below, counts in zip(range(s.asked - 1, -1, -1), reversed(levels[:-1]), strict=True):
+            given = s.kinds * max(1.0, TRUST * noise * 2 ** (below / 2))
+            counts = np.maximum(counts, 0.0)
+            whole = counts.sum(axis=1, keepdims=True) + given
+            shares = (counts + given * np.repeat(shares, 2, axis=2)) / whole
+        return np.asarray(shares)
+
+    def log_shares_at(self, shares: FloatArray, codes: IntArray) -> FloatArray:
+        """log P(class | record), up to a constant a row: the mean over trees."""
+        return self._over_trees(np.log(shares), codes)
+
+    def means_at(self, shares: FloatArray, codes: IntArray) -> FloatArray:
+        """The target, as a share of the way from its low bound to its high one: the mean over trees."""
+        return self._over_trees(shares[:, 1:], codes)[:, 0]
+
+    def _over_trees(self, tables: FloatArray, codes: IntArray) -> FloatArray:
+        found, trees = np.empty((len(codes), tables.shape[1])), np.arange(len(tables))
+        for start in range(0, len(codes), _ROWS):
+            leaves = self.statistic.leaves_of_matrix(codes[start : start + _ROWS])
+            found[start : start + _ROWS] = tables[trees, :, leaves].mean(axis=1)
+        return found
+
+
+def shares_among(counts: FloatArray) -> FloatArray:
+    """The share of every kind; noise may make nobody of a few, and never less."""
+    counts = np.maximum(counts, 0.0) + 1.0
+    return np.asarray(counts / counts.sum())

@@ -1,0 +1,41 @@
+"""A mean as the ratio of a noisy sum and a noisy count.
+
+release   N = n + η₀,  S = Σ c + η₁      c the centred code, |c| ≤ h
+forget    N ← N − 1,   S ← S − c(z)
+estimate  mean = centre + step · S/N, with Fieller's interval (unbounded when N may be 0)
+"""
+
+import math
+from dataclasses import dataclass
+
+from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.statistics.moments import Moments
+from undeleted.foundations.intervals import Estimate, ratio_interval, standard_deviation
+from undeleted.foundations.schema import Number
+
+
+@dataclass(frozen=True)
+class NoisyMean(Linear):
+    """Noisy mean of a bounded number.
+
+    >>> from undeleted.foundations.privacy import Budget
+    >>> NoisyMean(Number("age", min=0, max=120), Budget(1.0)).statistic.reaches
+    (1, 60)
+    """
+
+    column: Number
+    noise: Noise
+    rows_per_person: int = 1
+
+    @property
+    def statistic(self) -> Moments:
+        return Moments(self.column, degree=1)
+
+    def estimate(self, release: Cells, confidence: float = 0.95) -> Estimate:
+        count, total = (int(v) for v in release.value)
+        low, high = ratio_interval(total, count, (self.laws[1], self.laws[0]), confidence)
+        ratio = total / count if count else math.nan
+        centre, step = self.column.decode(self.column.middle), float(self.column.step)
+        spread = math.hypot(standard_deviation(self.laws[1]), ratio * standard_deviation(self.laws[0]))
+        error = step * spread / abs(count) if count else math.inf
+        return Estimate(centre + step * ratio, centre + step * low, centre + step * high, confidence, error)

@@ -1,0 +1,215 @@
+"""Publish once how many have an item, and how many have two items together, as far as noise lets it be seen.
+
+release   for every item and every pair of items: #{people} + η; a pair is kept if that exceeds a threshold
+forget    subtract 1 from a person's items and pairs; a pair that falls to the threshold is dropped
+answer    similarities of items, and what goes with a basket
+
+Counts only fall, so a pair that is dropped would not be kept by a release of those who remain: after any
+deletions the pairs are, to the last one, those of such a release with the same coins.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from undeleted.curate.engines import Totals
+from undeleted.curate.releases.linear import Linear, Noise, require_rows
+from undeleted.curate.releases.units import spread_of
+from undeleted.curate.statistics import Contribution, Declared
+from undeleted.curate.statistics.item_pairs import ItemPairs
+from undeleted.errors import BadQuestion
+from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, Law
+from undeleted.foundations.privacy import Event
+from undeleted.foundations.schema import Boolean, Table
+from undeleted.foundations.schema.centred_codes import as_columns
+
+CHANCE = 4.0  # empty pairs that are kept by chance: about twice as many as there are items
+RARE = 3.0  # standard deviations of a pair's noise
+_AT_ONCE = 1 << 20  # pairs that are noised at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Noisy counts of all items, and of those pairs of items that are kept, in order."""
+
+    items: IntArray
+    pairs: IntArray
+    counts: IntArray
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pairs) and all(map(np.array_equal, self._arrays, other._arrays))
+
+    def __hash__(self) -> int:
+        return hash(tuple(array.tobytes() for array in self._arrays))
+
+    @property
+    def _arrays(self) -> tuple[IntArray, ...]:
+        return self.items, self.pairs, self.counts
+
+    @property
+    def shape(self) -> tuple[IntArray, ...]:
+        """Which pairs there are."""
+        return (self.pairs,)
+
+    @property
+    def value(self) -> IntArray:
+        """All cells: the items, then the pairs."""
+        return np.concatenate([self.items, self.counts])
+
+
+@dataclass(frozen=True)
+class NoisyPairs(Declared):
+    """Noisy co-occurrences of items, each a column that says who has it.
+
+    >>> from undeleted.foundations.coins import seeded
+    >>> from undeleted.curate.engines.arrays import Arrays
+    >>> from undeleted.foundations.privacy import Budget
+    >>> from undeleted.foundations.schema import Schema
+    >>> shop = tuple(Boolean(name) for name in ("bread", "butter", "tea"))
+    >>> mechanism = NoisyPairs(shop, Budget(50.0), at_most=2)
+    >>> baskets = Schema(shop).table([(True, True, False)] * 400 + [(False, False, True)] * 100)
+    >>> release = mechanism.release(Arrays(baskets), seeded(7))
+    >>> release.pairs.tolist(), release.items.round(-1).tolist()
+    ([0], [400, 400, 100])
+    """
+
+    over: tuple[Boolean, ...]
+    noise: Noise
+    at_most: int = 8
+    threshold: int | None = None
+    rows_per_person: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "over", as_columns(self.over))
+        _ = self.statistic
+        if self.threshold is not None and not isinstance(self.threshold, int):
+            raise BadQuestion(f"threshold = {self.threshold!r} is no count.", "Give a whole number, or none.")
+
+    @cached_property
+    def statistic(self) -> ItemPairs:
+        return ItemPairs(self.over, self.at_most)
+
+    @cached_property
+    def laws(self) -> tuple[Law, ...]:
+        """The noise of the items, and that of the pairs."""
+        return _Noised(self.statistic, self.noise, self.rows_per_person).laws
+
+    @cached_property
+    def events(self) -> list[Event] | None:
+        """What a release costs: a person moves as many cells as the cap allows."""
+        found = []
+        cells = self.statistic.cells_of_a_person
+        for reach, law, moved in zip(self.statistic.sensitivity, self.laws, cells, strict=True):
+            if not isinstance(law, DiscreteLaplace | DiscreteGaussian):
+                return None
+            found.append(Event(law, reach.of(law), self.rows_per_person, cells=moved))
+        return found
+
+    @cached_property
+    def least(self) -> int:
+        """A pair is kept whose noisy count exceeds this."""
+        if self.threshold is not None:
+            return self.threshold
+        law, chance = self.laws[1], min(0.25, CHANCE / self.statistic.items)
+        if isinstance(law, DiscreteLaplace):
+            return math.ceil(law.scale * math.log(0.5 / chance))
+        if isinstance(law, DiscreteGaussian):
+            return math.ceil(law.sigma * NormalDist().inv_cdf(1 - chance))
+        return 0
+
+    def release(self, totals: Totals, coins: Coins) -> Pairs:
+        require_rows(totals, self.rows_per_person)
+        exact = totals.total(self.statistic)
+        first = self.statistic.items
+        items = coins.noisy(self.laws[0], exact[:first])
+        kept, counts = [], []
+        for start in range(first, exact.size, _AT_ONCE):  # every pair is noised, the empty ones as well
+            noisy = coins.noisy(self.laws[1], exact[start : start + _AT_ONCE])
+            above = np.flatnonzero(noisy > self.least)
+            kept.append(start - first + above)
+            counts.append(noisy[above])
+        return Pairs(items, np.concatenate(kept), np.concatenate(counts))
+
+    def contribution(self, deleted: Table) -> Contribution:
+        return self.statistic.of(deleted)
+
+    def forget(self, release: Pairs, contribution: Contribution) -> Pairs:
+        cells, values = self._moved(release.pairs, contribution)
+        after = release.value
+        after[cells] -= values
+        return self.shaped(release.shape, after)
+
+    # -- as a store keeps it
+
+    def shaped(self, shape: tuple[Any, ...], cells: IntArray) -> Pairs:
+        """The release with these cells: what has fallen to the threshold is not part of it."""
+        items, counts = np.split(cells, [self.statistic.items])
+        kept = counts > self.least
+        return Pairs(items.copy(), shape[0][kept], counts[kept])
+
+    def chosen(self, shape: tuple[Any, ...], told: IntArray) -> IntArray:
+        """Of the totals of all cells, those that are kept."""
+        return np.concatenate([told[: self.statistic.items], told[self.statistic.items + shape[0]]])
+
+    def moved(self, shape: tuple[Any, ...], gone: Contribution) -> tuple[IntArray, IntArray]:
+        """Cells and by how much they fall when these people are deleted."""
+        return self._moved(shape[0], gone)
+
+    def moved_by_one(self, shape: tuple[Any, ...], codes: Mapping[str, int]) -> list[tuple[int, int]]:
+        """The same for one person."""
+        items = np.flatnonzero([codes[column.name] for column in self.over])
+        if not items.size:
+            return []
+        cells, values = self._moved(shape[0], self.statistic.of_baskets(np.zeros_like(items), items))
+        return list(zip(cells.tolist(), values.tolist(), strict=True))
+
+    def _moved(self, pairs: IntArray, gone: Contribution) -> tuple[IntArray, IntArray]:
+        """Where the cells stand among those that are kept; a pair that is not has nothing to lose."""
+        first, cells = self.statistic.items, gone.named()
+        single = cells < first
+        together = cells[~single] - first
+        at = np.searchsorted(pairs, together)
+        there = at < pairs.size
+        there[there] = pairs[at[there]] == together[there]
+        return (
+            np.concatenate([cells[single], first + at[there]]),
+            np.concatenate([gone.values[single], gone.values[~single][there]]),
+        )
+
+    # -- answers
+
+    def similarities(self, release: Pairs) -> Any:
+        """How alike items are: n_ij/(√(n_i n_j) + noise), of counts that are above 0; a sparse matrix.
+
+        The noise of a pair in the denominator keeps rare items, whose pairs are mostly noise, from being like
+        anything.
+        """
+        from scipy import sparse
+
+        n = self.statistic.items
+        whole = np.maximum(release.items.astype(float), 0.0) + 1.0
+        i, j = self.statistic.items_of(release.pairs)
+        noise = RARE * spread_of(self.laws[1])
+        alike = np.maximum(release.counts.astype(float), 0.0) / (np.sqrt(whole[i] * whole[j]) + noise)
+        values: FloatArray = np.minimum(alike, 1.0)
+        both = np.concatenate([values, values])
+        return sparse.csr_array((both, (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(n, n))
+
+
+@dataclass(frozen=True)
+class _Noised(Linear):
+    """The laws of two blocks, as any noisy total has them."""
+
+    counted: ItemPairs
+    noise: Noise
+    rows_per_person: int
+
+    @property
+    def statistic(self) -> ItemPairs:
+        return self.counted

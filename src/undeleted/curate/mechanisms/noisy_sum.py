@@ -1,0 +1,43 @@
+"""Publish a noisy sum once; forget a record by subtracting its value (M3).
+
+    release   y = Σ x + η      η ~ discrete Laplace(Δ/ε) or discrete Gaussian, drawn once
+    forget    y ← y − z        for a deleted value z
+
+The error does not grow with deletions.  ε-DP for everybody at release; for those who stay, over the whole
+transcript.
+"""
+
+from dataclasses import dataclass
+
+from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.statistics.clipped_sum import ClippedSum
+from undeleted.foundations.intervals import Estimate
+from undeleted.foundations.schema import Number
+
+
+@dataclass(frozen=True)
+class NoisySum(Linear):
+    """Noisy sum of a bounded number: private at release, free to update afterwards.
+
+    >>> from undeleted.foundations.coins import seeded
+    >>> from undeleted.curate.engines.arrays import Arrays
+    >>> from undeleted.foundations.privacy import Budget
+    >>> from undeleted.foundations.schema import Schema
+    >>> income = Number("income", min=0, max=100, out_of_range="clamp")
+    >>> people, mechanism = Schema([income]), NoisySum(income, Budget(1.0))
+    >>> before = mechanism.release(Arrays(people.table([3, 150])), seeded(7))
+    >>> after = mechanism.forget(before, mechanism.contribution(people.table([150])))
+    >>> after.value - before.value
+    array([-100])
+    """
+
+    column: Number
+    noise: Noise
+    rows_per_person: int = 1
+
+    @property
+    def statistic(self) -> ClippedSum:
+        return ClippedSum(self.column)
+
+    def estimate(self, release: Cells, confidence: float = 0.95) -> Estimate:
+        return self.cell(release, 0, confidence, float(self.column.unit))

@@ -1,0 +1,66 @@
+"""How far an answer moves when noise of the same laws is added once more: intervals for what has no formula.
+
+The noise is drawn around what was published, with coins that have nothing to do with those that made it.
+"""
+
+from collections.abc import Callable
+from itertools import groupby
+from operator import itemgetter
+
+import numpy as np
+
+from undeleted.curate.releases.linear import Linear
+from undeleted.foundations.arrays import FloatArray
+from undeleted.foundations.coins import Coins, FiniteLaw, seeded
+from undeleted.foundations.intervals import Estimate, check_confidence
+
+_AT_ONCE = 1 << 20  # numbers that are drawn at a time
+
+
+def redrawn(
+    mechanism: Linear,
+    values: FloatArray,
+    of: Callable[[FloatArray], FloatArray],
+    confidence: float,
+    draws: int,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """An answer, the ends of its interval, and its spread; each as wide as the answer is."""
+    check_confidence(confidence)
+    answer, coins = of(values), seeded("noise once more")
+    at_once = max(1, _AT_ONCE // max(1, values.size))
+    noise = (
+        row
+        for start in range(0, draws, at_once)
+        for row in _noise(mechanism, coins, min(at_once, draws - start))
+    )
+    moved = np.array([of(values + row) for row in noise])
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(moved, [tail, 1 - tail], axis=0)
+    ends = np.minimum(2 * answer - high, low), np.maximum(2 * answer - low, high)
+    return answer, *ends, moved.std(axis=0)
+
+
+def _noise(mechanism: Linear, coins: Coins, draws: int) -> FloatArray:
+    """Noise of the mechanism's own laws for all cells, a draw a row; a law for exact worlds has none."""
+    parts = []
+    blocks = zip(mechanism.laws, (block.width for block in mechanism.statistic.blocks), strict=True)
+    for law, run in groupby(blocks, key=itemgetter(0)):
+        nothing = np.zeros(draws * sum(width for _, width in run), dtype=np.int64)
+        noise = nothing if isinstance(law, FiniteLaw) else coins.noisy(law, nothing)
+        parts.append(noise.reshape(draws, -1))
+    return np.concatenate(parts, axis=1).astype(float)
+
+
+def estimates(
+    mechanism: Linear,
+    values: FloatArray,
+    of: Callable[[FloatArray], FloatArray],
+    confidence: float,
+    draws: int,
+) -> list[Estimate]:
+    """The same, one by one."""
+    found = redrawn(mechanism, values, of, confidence, draws)
+    return [
+        Estimate(float(a), float(low), float(high), confidence, float(s))
+        for a, low, high, s in zip(*map(np.ravel, found), strict=True)
+    ]

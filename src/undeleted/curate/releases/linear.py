@@ -1,0 +1,132 @@
+"""Publish noisy totals once; forget a record by subtracting what it contributed.
+
+    release   y = Σ s(x) + η      η drawn once, by blocks
+    forget    y ← y − s(z)        for a deleted record z
+
+The noise is conserved: after any deletions y is the exact total of those who remain plus the first η.
+Nothing that is stored is ever clamped; post-processing works on copies.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
+from typing import TypeAlias
+
+import numpy as np
+
+from undeleted.curate.engines import Totals
+from undeleted.curate.statistics import Contribution, Declared, Statistic
+from undeleted.errors import BadBudget
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, FiniteLaw, Law, NoNoise
+from undeleted.foundations.intervals import Estimate, estimate
+from undeleted.foundations.privacy import Budget, Event, Privacy, Zcdp, calibrate
+from undeleted.foundations.schema import Table
+
+Noise: TypeAlias = Privacy | Law | tuple[Law, ...]
+FEW = 4  # cells, so that blocks of one law are noised together
+_LAWS = DiscreteLaplace | DiscreteGaussian | FiniteLaw | NoNoise
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The noisy cells of a statistic: all that was published, and all that is kept."""
+
+    value: IntArray
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Cells) and np.array_equal(self.value, other.value)
+
+    def __hash__(self) -> int:
+        return hash(self.value.tobytes())
+
+
+def require_rows(totals: Totals, rows_per_person: int) -> None:
+    """Refuse a table that allows a person more rows than the noise was made for."""
+    if totals.rows_per_person > rows_per_person:
+        rule = f"at least the {totals.rows_per_person} rows per person that the table allows"
+        raise BadBudget("rows_per_person", rows_per_person, rule)
+
+
+def add_noise(statistic: Statistic, laws: Sequence[Law], exact: IntArray, coins: Coins) -> IntArray:
+    """Noise on every cell, block by block."""
+    blocks = zip(statistic.starts, statistic.blocks, laws, strict=True)
+    return np.concatenate([coins.noisy(law, exact[s : s + b.width]) for s, b, law in blocks])
+
+
+class Linear(Declared, ABC):
+    """A mechanism whose release is a noisy total.
+
+    `noise` is a budget, from which the laws are calibrated, a law, or a law per block.  Undeleted-safety
+    does not depend on the law; ε does, and a law for exact worlds claims none.
+    """
+
+    noise: Noise
+    rows_per_person: int
+
+    @property
+    @abstractmethod
+    def statistic(self) -> Statistic:
+        """What is summed."""
+
+    @cached_property
+    def laws(self) -> tuple[Law, ...]:
+        """The noise of every block."""
+        if isinstance(self.noise, tuple):
+            laws = all(isinstance(law, _LAWS) for law in self.noise)
+            if len(self.noise) != len(self.statistic.blocks) or not laws:
+                raise BadBudget("noise", self.noise, f"a law for each of {len(self.statistic.blocks)} blocks")
+            return self.noise
+        if isinstance(self.noise, Budget | Zcdp):
+            return calibrate([self.statistic.sensitivity], self.noise, rows=self.rows_per_person)[0]
+        if not isinstance(self.noise, _LAWS):
+            raise BadBudget("noise", self.noise, "a Budget, a Zcdp or a noise law")
+        return (self.noise,) * len(self.statistic.blocks)
+
+    @cached_property
+    def events(self) -> list[Event] | None:
+        """What a release costs the people in it; None if it makes no promise of differential privacy."""
+        found = []
+        for reach, law in zip(self.statistic.sensitivity, self.laws, strict=True):
+            if not isinstance(law, DiscreteLaplace | DiscreteGaussian):
+                return None
+            found.append(Event(law, reach.of(law), self.rows_per_person, cells=reach.cells))
+        return found
+
+    def release(self, totals: Totals, coins: Coins) -> Cells:
+        require_rows(totals, self.rows_per_person)
+        exact = totals.total(self.statistic)
+        noisy, start = [], 0
+        for (law, _), group in groupby(self._alike(), key=itemgetter(0)):
+            end = start + sum(width for _, width in group)
+            noisy.append(coins.noisy(law, exact[start:end]))
+            start = end
+        return Cells(np.concatenate(noisy))
+
+    def _alike(self) -> list[tuple[tuple[Law, int], int]]:
+        """Blocks with the law, and whether a neighbour may join: a call costs more than a few cells."""
+        widths = [block.width for block in self.statistic.blocks]
+        return [
+            ((law, -1 if w <= FEW else i), w)
+            for i, (law, w) in enumerate(zip(self.laws, widths, strict=True))
+        ]
+
+    def contribution(self, deleted: Table) -> Contribution:
+        return self.statistic.of(deleted)
+
+    def forget(self, release: Cells, contribution: Contribution) -> Cells:
+        after = Cells(release.value.copy())
+        self.forget_in_place(after, contribution)
+        return after
+
+    def forget_in_place(self, release: Cells, contribution: Contribution) -> None:
+        """The same for whoever owns the release: costs the contribution's own cells, whatever the size."""
+        release.value[contribution.cells] -= contribution.values
+
+    def cell(self, release: Cells, block: int, confidence: float, unit: float = 1.0) -> Estimate:
+        """An estimate from the first cell of a block."""
+        noisy = int(release.value[self.statistic.starts[block]])
+        return estimate(noisy, self.laws[block], confidence=confidence, unit=unit)

@@ -1,0 +1,157 @@
+"""Answers from a tree of noisy counts: any range, the CDF, any quantile, each with an interval.
+
+Every answer is a linear question about the exact counts: how many records lie in a range, less a share of
+all.  A tree answers it with a value, the spread and kurtosis of its noise, and what a leaf that is cut in
+two may add on either side.  Intervals use the normal quantile, widened for kurtosis (Cornish and Fisher).
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from undeleted.curate.releases.count_tree import View
+from undeleted.errors import BadQuestion
+from undeleted.foundations.coins import Law
+from undeleted.foundations.intervals import Estimate, check_confidence, noise_interval
+from undeleted.foundations.schema import Number
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Count in a range, less a share of all; `below` and `above` is what cut leaves may add."""
+
+    value: float
+    variance: float
+    fourth: float = 0.0
+    below: float = 0.0
+    above: float = 0.0
+    cells: tuple[Law, int] | None = None  # the answer is a plain sum of so many cells of one law
+
+    def half_width(self, confidence: float) -> float:
+        """How far the noise reaches; a little further where it is so narrow that its steps show."""
+        if self.variance < 1e-100:
+            return 0.0
+        z = NormalDist().inv_cdf((1 + confidence) / 2)
+        kurtosis = self.fourth / self.variance**2
+        steps = 0.5 if self.variance < 4 else 0.0
+        return math.sqrt(self.variance) * (z + max(0.0, z**3 - 3 * z) * kurtosis / 24) + steps
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Where the exact count may lie."""
+        if self.cells is not None:
+            low, high = noise_interval(self.cells[0], confidence, self.cells[1])
+            return self.value - high, self.value - low
+        width = self.half_width(confidence)
+        return self.value - width - self.below, self.value + width + self.above
+
+
+class Ranges(ABC):
+    """Questions that a tree of counts can answer."""
+
+    column: Number
+
+    @abstractmethod
+    def view(self, release: Any) -> View:
+        """Consistent estimates, on a copy."""
+
+    @abstractmethod
+    def ask(self, release: Any, low: int, high: int, share: float, confidence: float) -> Answer:
+        """Records with a code in low, …, high − 1, less `share` of all records."""
+
+    @abstractmethod
+    def worst_variance(self, share: float) -> float:
+        """An upper bound on the variance of `ask(release, 0, any, share)`."""
+
+    def count(self, release: Any, low: float, high: float, confidence: float = 0.95) -> Estimate:
+        """How many records lie in [low, high]."""
+        check_confidence(confidence)
+        if not low <= high:
+            raise BadQuestion(f"the range [{low}, {high}] is inverted.", "Give the lower end first.")
+        return self._linear(release, self._first(low), self._last(high) + 1, confidence)
+
+    def total(self, release: Any, confidence: float = 0.95) -> Estimate:
+        """How many records there are."""
+        check_confidence(confidence)
+        return self._linear(release, 0, self.column.cells, confidence)
+
+    def cdf(self, release: Any, value: float, confidence: float = 0.95) -> Estimate:
+        """The share of records at or below a value: Fieller's set, within [0, 1]."""
+        check_confidence(confidence)
+        if math.isnan(value):
+            raise BadQuestion("nan is not a value.", "Give a number.")
+        top = self._last(value) + 1
+        if top <= 0 or top >= self.column.cells:
+            return Estimate(float(top > 0), float(top > 0), float(top > 0), confidence, 0.0)
+        below = self.ask(release, 0, top, 0.0, confidence)
+        everybody = self.ask(release, 0, self.column.cells, 0.0, confidence).value
+        share = min(1.0, max(0.0, below.value / everybody)) if everybody > 0 else 0.5
+
+        def misfit(q: float) -> tuple[float, float]:
+            answer = self.ask(release, 0, top, q, confidence)
+            width = answer.half_width(confidence)
+            return answer.value - width - answer.below, answer.value + width + answer.above
+
+        low = 0.0 if misfit(0.0)[0] <= 0 else _crossing(lambda q: misfit(q)[0], 0.0, share)
+        high = 1.0 if misfit(1.0)[1] >= 0 else _crossing(lambda q: misfit(q)[1], share, 1.0)
+        spread = math.sqrt(self.ask(release, 0, top, share, confidence).variance)
+        return Estimate(share, low, high, confidence, spread / everybody if everybody > 0 else math.inf)
+
+    def quantile(self, release: Any, q: float, confidence: float = 0.95) -> Estimate:
+        """The value with a share q of the records at or below it, and the values that may be it."""
+        check_confidence(confidence)
+        if not 0 <= q <= 1:
+            raise BadQuestion(f"a quantile of {q!r} does not exist.", "Choose q from 0 to 1.")
+        view = self.view(release)
+        start, span, inside = view.descend(q * view.total)
+        code: float = start if span == 1 else min(start + inside * (span - 1), self.column.cells - 1)
+        code = min(code, self.column.cells - 1)
+        low, high = self._codes_that_may_be(view, release, q, confidence)
+        least = self.column.value(min(low, int(code)))
+        most = self.column.value(min(max(high, math.ceil(code)), self.column.cells - 1))
+        value = self.column.value(int(code)) if code == int(code) else self.column.decode(code)
+        z = NormalDist().inv_cdf((1 + confidence) / 2)
+        return Estimate(value, least, most, confidence, (most - least) / (2 * z) if z > 0 else math.inf)
+
+    def median(self, release: Any, confidence: float = 0.95) -> Estimate:
+        """The quantile of one half."""
+        return self.quantile(release, 0.5, confidence)
+
+    def _codes_that_may_be(self, view: View, release: Any, q: float, confidence: float) -> tuple[int, int]:
+        """Leaves that may hold the quantile: their ends may have passed it, their starts not."""
+        starts, spans, cumulative = view.leaves
+        middle = self.ask(release, 0, starts[len(starts) // 2], q, confidence)
+        kurtosis = middle.fourth / middle.variance**2 if middle.variance > 1e-100 else 0.0
+        variance = self.worst_variance(q)
+        width = Answer(0.0, variance, kurtosis * variance**2).half_width(confidence)
+        gap = cumulative - q * view.total
+        first = int(np.argmax(gap >= -width)) if (gap >= -width).any() else len(starts) - 1
+        before = np.concatenate([[-q * view.total], gap[:-1]]) < width
+        last = len(starts) - 1 - int(np.argmax(before[::-1])) if before.any() else 0
+        return starts[min(first, last)], starts[max(first, last)] + spans[max(first, last)] - 1
+
+    def _linear(self, release: Any, low: int, high: int, confidence: float) -> Estimate:
+        low, high = max(low, 0), min(high, self.column.cells)
+        if low >= high:
+            return Estimate(0.0, 0.0, 0.0, confidence, 0.0)
+        answer = self.ask(release, low, high, 0.0, confidence)
+        least, most = answer.interval(confidence)
+        return Estimate(answer.value, least, most, confidence, math.sqrt(answer.variance))
+
+    def _first(self, value: float) -> int:
+        """The first code at or above a value."""
+        return self.column.first_at(value)
+
+    def _last(self, value: float) -> int:
+        """The last code at or below a value."""
+        return self.column.last_at(value)
+
+
+def _crossing(falling: Any, low: float, high: float) -> float:
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
+    return (low + high) / 2

@@ -1,0 +1,32 @@
+"""Counts by the leading digits of a code: one level of a tree over a column."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from undeleted.curate.statistics._statistic import Block, Statistic
+from undeleted.foundations.schema import GridColumn
+
+
+@dataclass(frozen=True)
+class Prefix(Statistic):
+    """One cell per run of `divisor` codes.  There may be 2⁶⁴ of them: ask an engine for some (`total_at`).
+
+    >>> from undeleted.foundations.schema import Number
+    >>> Prefix(Number("age", min=0, max=99), divisor=10).size
+    10
+    """
+
+    column: GridColumn
+    divisor: int
+
+    @property
+    def columns(self) -> tuple[GridColumn, ...]:
+        return (self.column,)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return (Block(width=-(-self.column.cells // self.divisor), reach=1),)
+
+    def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
+        return [(code[self.column.name] // self.divisor, 1)]

@@ -1,0 +1,95 @@
+"""Where the current state is kept, durable, and what makes it forget.
+
+sqlite      one file, embedded: the default
+postgres    a schema of a PostgreSQL database, which many processes share: postgresql://…
+"""
+
+import re
+from typing import Any
+
+from undeleted.curate.stores._contents import Publishing
+from undeleted.curate.stores._records import tag_of
+from undeleted.curate.stores._store import Deleted, Fold, Store
+from undeleted.errors import BadConnection, StoreError, UndeletedError
+
+__all__ = [
+    "Deleted",
+    "Fold",
+    "Publishing",
+    "Store",
+    "copy_store",
+    "create_store",
+    "key_file_of",
+    "open_store",
+    "shown",
+    "store_there",
+    "tag_of",
+]
+
+
+def open_store(place: str) -> Store:
+    """A store that is there already."""
+    opened: Store = _kind(place).open(place)
+    return opened
+
+
+def create_store(place: str, publishing: Publishing) -> Store:
+    """A new store."""
+    created: Store = _kind(place).create(place, publishing)
+    return created
+
+
+def store_there(place: str) -> bool:
+    """Whether there is something where a store would be."""
+    return bool(_kind(place).there(place))
+
+
+def shown(place: str) -> str:
+    """A store's address as it may be printed: without a password."""
+    text: str = _kind(place).shown(place)
+    return text
+
+
+def key_file_of(place: str) -> str:
+    """Where a store's key lies."""
+    path: str = _kind(place).key_file(place)
+    return path
+
+
+def copy_store(store: Store, place: str) -> Store:
+    """The same store in another place: state, records, version and key."""
+    copied: Store | None = None
+    try:
+        with store.taken() as contents:
+            copied = _kind(place).filled(place, lambda _: contents, store.key)
+    except UndeletedError as error:
+        if copied is None:
+            raise
+        copied.close()
+        problem = (
+            f"{copied.path} was filled, but {store.path} was lost and may have changed since ({error.what})"
+        )
+        raise StoreError(problem, "Remove the copy with its key, and copy again.") from None
+    assert copied is not None
+    return copied
+
+
+def _kind(place: str) -> Any:
+    scheme = re.match(r"([A-Za-z][\w+.-]*):/", place)
+    ours = place.startswith(("postgresql://", "postgres://"))
+    if not ours and (scheme or "password=" in place):
+        said = f"begins with {scheme[1]}:/" if scheme else "is a list of options"
+        remedy = "Name a file, or postgresql://user@host/database?schema=name."
+        raise BadConnection("the store's address", f"{said}, which is no store.", remedy)
+    if not ours:
+        from undeleted.curate.stores.sqlite import SqliteStore
+
+        return SqliteStore
+    try:
+        from undeleted.curate.stores.postgres import PostgresStore
+    except ImportError:
+        remedy = "Install it with: pip install 'undeleted[scale]'."
+        raise BadConnection(
+            "a store in PostgreSQL", "needs psycopg, which is not installed.", remedy
+        ) from None
+    return PostgresStore

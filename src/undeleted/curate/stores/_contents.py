@@ -1,0 +1,171 @@
+"""What a store is filled with: at publication, from the records; when it is copied, from another store.
+
+Records come a block at a time, so that a store can be filled that memory would not hold.  What never changes
+(`meta`) is known when they have all passed: the digest of the noise is what the cells hold beyond them.
+"""
+
+import json
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.stores._cells import Keeper, to_cells
+from undeleted.curate.stores._json_descriptions import describe
+from undeleted.curate.stores._records import Records, needed, tag_of
+from undeleted.curate.stores._sealed import digest, sealed_post
+from undeleted.errors import StoreError
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.schema import Schema, Table
+
+FORMAT = 3
+RULE = 2  # how values become codes: 1 with their whole column, 2 each alone
+
+Post = tuple[int, int, bytes]  # its number, its publication, its text as it is kept
+
+
+@dataclass(frozen=True)
+class State:
+    """What a deletion moves beside the cells: the version, and how many people are held back until when."""
+
+    version: int = 1
+    held: int = 0
+    due: float = 0.0
+    enough: int = 0
+
+
+class Contents(Protocol):
+    """A store's insides, as another store can take them over.  `slots` comes first, `meta` last."""
+
+    shapes: list[bytes]
+    cells: list[IntArray]
+    state: State
+    held: list[tuple[int, bytes]]  # by chunk, masked
+    most: int | None  # rows that a person may have, where that is still to be held
+    together: int  # rows that a person may have
+
+    def slots(self) -> Iterator[Any]:
+        """Tags and packed rows, as arrays of bytes with a record a row."""
+
+    def posts(self) -> Iterator[Post]:
+        """The posts of all boards, once the slots have passed."""
+
+    def meta(self) -> dict[str, str]:
+        """What never changes, once the slots have passed; each store adds its own and seals it."""
+
+
+@dataclass(frozen=True)
+class Publishing:
+    """Everything that a store is made of, at the moment of publication."""
+
+    schema: Schema
+    mechanisms: Mapping[str, Any]
+    releases: Mapping[str, Any]
+    table: Any  # a Table, or an engine that gives its records in blocks
+    facts: Mapping[str, Any]  # the budget, what was spent, the spec
+    told: Mapping[str, IntArray] = field(default_factory=dict)  # totals that an engine gave before
+
+    def blocks(self) -> Iterator[Table]:
+        engine = Arrays(self.table) if isinstance(self.table, Table) else self.table
+        blocks: Iterator[Table] = engine.blocks()
+        return blocks
+
+
+class Published:
+    """The contents of a new store."""
+
+    state, held = State(), list[tuple[int, bytes]]()
+
+    def __init__(self, publishing: Publishing, key: bytes) -> None:
+        self._publishing, self._key = publishing, key
+        packed = {name: to_cells(m, publishing.releases[name]) for name, m in publishing.mechanisms.items()}
+        self.cells = [cells for cells, _ in packed.values()]
+        self.shapes = [shape for _, shape in packed.values()]
+        self._keepers = [Keeper(m, packed[name][1]) for name, m in publishing.mechanisms.items()]
+        self.most: int | None = publishing.schema.rows_per_person
+        self.together = publishing.schema.rows_per_person
+        self._rows = 0
+        self._exact = [np.zeros(cells.size, dtype=np.int64) for cells in self.cells]
+        self._posts: list[Post] = []
+
+    def slots(self) -> Iterator[Any]:
+        publishing = self._publishing
+        records = Records(publishing.schema, needed(publishing.schema, publishing.mechanisms))
+        yield np.zeros((0, records.slot), dtype=np.uint8)  # of a table without rows there is no block
+        for block in publishing.blocks():
+            self._rows += block.rows
+            for exact, keeper in zip(self._exact, self._keepers, strict=True):
+                where, values = keeper.moved(block)
+                np.add.at(exact, where, values)
+            tags = b"".join(tag_of(self._key, person) for person in block.ids or ())
+            numbers = self._numbered(block)
+            yield np.concatenate(
+                [np.frombuffer(tags, dtype=np.uint8).reshape(-1, 16), records.pack(block, numbers)], axis=1
+            )
+        self._hold_against_what_was_told()
+
+    def _numbered(self, block: Table) -> dict[str, list[int]]:
+        """The numbers of a block's posts, by column; drawn, so that they tell no order."""
+        found: dict[str, list[int]] = {}
+        for board, keeper in enumerate(self._keepers):
+            if keeper.board:
+                name = keeper.mechanism.column.name
+                numbers = [1 + secrets.randbelow(2**62) if kept else 0 for kept in block.kept[name]]
+                texts = zip(numbers, block.texts[name], strict=True)
+                self._posts += [(n, board, sealed_post(self._key, n, board, t)) for n, t in texts if n]
+                found[name] = numbers
+        return found
+
+    def _hold_against_what_was_told(self) -> None:
+        """Every bound that noise was made for holds of the records that came, not only of those counted."""
+        for mechanism in self._publishing.mechanisms.values():
+            if hasattr(mechanism, "statistic"):
+                mechanism.statistic.check_no_overflow(self._rows)
+        for name, exact in zip(self._publishing.mechanisms, self._exact, strict=True):
+            told = self._publishing.told.get(name)
+            if told is not None and not np.array_equal(told, exact):
+                problem = f"the totals of {name!r} are not those of its records: the table changed meanwhile."
+                raise StoreError(problem, "Nothing was published; publish from a table that stands still.")
+
+    def posts(self) -> Iterator[Post]:
+        return iter(sorted(self._posts))
+
+    def meta(self) -> dict[str, str]:
+        publishing = self._publishing
+        noise = [cells - exact for cells, exact in zip(self.cells, self._exact, strict=True)]
+        return {
+            "format": str(FORMAT),
+            "tag": tag_of(self._key, "").hex(),
+            "schema": json.dumps(describe(publishing.schema)),
+            "mechanisms": json.dumps({name: describe(m) for name, m in publishing.mechanisms.items()}),
+            "facts": json.dumps(publishing.facts),
+            "sizes": json.dumps([cells.size for cells in self.cells]),
+            "digest": digest(self._key, noise),
+            "rule": str(RULE),
+        }
+
+
+@dataclass
+class Taken:
+    """The contents of a store that is copied; its transaction stays open until they are written."""
+
+    shapes: list[bytes]
+    cells: list[IntArray]
+    state: State
+    held: list[tuple[int, bytes]]
+    most: int | None
+    together: int
+    slots: Callable[[], Iterator[Any]]
+    posts: Callable[[], Iterator[Post]]
+    meta: Callable[[], dict[str, str]]
+
+
+def require_cap(people: int, most: int) -> None:
+    """Refuse records of which somebody has more than noise was made for."""
+    if people:
+        rows = f"{most} row{'s' if most > 1 else ''}"
+        problem = f"{people} people have more than {rows}: the table changed meanwhile."
+        raise StoreError(problem, "Nothing was published; publish from a table that stands still.")

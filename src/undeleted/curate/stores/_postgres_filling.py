@@ -1,0 +1,148 @@
+"""Everything that a new store in PostgreSQL holds, written inside one transaction; bulk goes by COPY."""
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple
+from typing import Any
+
+import numpy as np
+import psycopg
+
+from undeleted.curate.stores._buckets import TAG
+from undeleted.curate.stores._contents import FORMAT, Contents, require_cap
+from undeleted.curate.stores._postgres_place import TABLES, Place
+from undeleted.curate.stores._sealed import MARK, record_mark, seal, state_mark
+from undeleted.curate.stores._store import CHUNK
+
+COPY_HEAD = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+COPY_END = b"\xff\xff"
+# What readers may be granted instead of the table, whose rows carry the transaction that wrote them, and so
+# tell what left together.  A view would keep `vacuum` from writing the table anew.
+PUBLISHED = """CREATE FUNCTION {}.published(first bigint DEFAULT 0, before bigint DEFAULT 9223372036854775807)
+    RETURNS TABLE (cell bigint, value bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog
+    AS 'SELECT cell, value FROM {}.cells WHERE cell >= $1 AND cell < $2 ORDER BY cell';
+    REVOKE ALL ON FUNCTION {}.published(bigint, bigint) FROM PUBLIC"""
+_KEYS = {"records": "tag", "posts": "post", "held": "chunk", "cells": "cell", "shapes": "publication"}
+
+
+def fill(place: Place, db: psycopg.Connection[Any], contents: Contents, key: bytes) -> None:
+    """Everything a new store holds, inside a transaction; bulk goes by COPY."""
+
+    def run(query: str) -> None:
+        db.execute(query.replace("{}", f'"{place.schema}"'))
+
+    run("CREATE SCHEMA IF NOT EXISTS {}")
+    for table, columns in TABLES.items():
+        listed = ", ".join(f"{name} {kind} NOT NULL" for name, kind in columns.items())
+        run(f"CREATE TABLE {{}}.{table} ({listed})")
+        for name in columns:  # a sample of values in the catalogue would outlive those it was taken of
+            run(f"ALTER TABLE {{}}.{table} ALTER COLUMN {name} SET STATISTICS 0")
+    run("ALTER TABLE {}.held ALTER COLUMN data SET STORAGE EXTERNAL")
+    run("ALTER TABLE {}.cells SET (fillfactor = 50)")  # a cell is moved within its page
+    run("ALTER TABLE {}.state SET (fillfactor = 10)")
+    run(PUBLISHED)
+    _fill_records(db, place, contents, key)
+    _copy(db, place, "posts", "(post, publication, data)", _posts(contents))
+    _copy(db, place, "cells", "(cell, value)", _cells(contents))
+    for table, rows in (("shapes", list(enumerate(contents.shapes))), ("held", contents.held)):
+        with db.cursor() as cursor:
+            cursor.executemany(f'INSERT INTO "{place.schema}".{table} VALUES (%s, %s)', rows)
+    meta = contents.meta()
+    meta["seal"] = seal(key, meta, contents.shapes)
+    with db.cursor() as cursor:
+        cursor.executemany(f'INSERT INTO "{place.schema}".meta VALUES (%s, %s)', list(meta.items()))
+        state = contents.state
+        cursor.execute(
+            f'INSERT INTO "{place.schema}".state VALUES (%s, %s, %s, %s, %s, 0, 0, %s)',
+            (*astuple(state), FORMAT, state_mark(key, *astuple(state))),
+        )
+    for table, column in (*_KEYS.items(), ("meta", "key")):
+        run(f"ALTER TABLE {{}}.{table} ADD PRIMARY KEY ({column})")
+
+
+def _fill_records(db: psycopg.Connection[Any], place: Place, contents: Contents, key: bytes) -> None:
+    """Records in the order of their tags, which tells nothing of the source's; a person's rows together."""
+    db.execute("CREATE TEMPORARY TABLE incoming (tag bytea, data bytea) ON COMMIT DROP")
+    with db.cursor().copy("COPY incoming FROM STDIN (FORMAT BINARY)") as copy:
+        copy.write(COPY_HEAD)
+        for slots in contents.slots():
+            copy.write(
+                _marked(slots, key) if contents.together == 1 else _tuples(slots[:, :TAG], slots[:, TAG:])
+            )
+        copy.write(COPY_END)
+    if contents.most is not None:  # held once more: rows may have come since an engine counted them
+        over = "SELECT count(*) FROM (SELECT FROM incoming GROUP BY tag HAVING count(*) > %s) AS people"
+        [people] = db.execute(over, (contents.most,)).fetchone() or [0]
+        require_cap(people, contents.most)
+    if contents.together == 1:
+        db.execute(f'INSERT INTO "{place.schema}".records SELECT tag, data FROM incoming ORDER BY tag')
+    else:
+        _put_together(db, place, key)
+
+
+def _marked(slots: Any, key: bytes) -> bytes:
+    """Records of one row each, with their marks."""
+    tags, rows = slots[:, :TAG].tobytes(), slots[:, TAG:].tobytes()
+    width = slots.shape[1] - TAG
+    marks = (
+        record_mark(key, tags[TAG * i : TAG * (i + 1)], rows[width * i : width * (i + 1)])
+        for i in range(len(slots))
+    )
+    ends = np.frombuffer(b"".join(marks), dtype=np.uint8).reshape(-1, MARK)
+    return _tuples(slots[:, :TAG], np.concatenate([slots[:, TAG:], ends], axis=1))
+
+
+def _put_together(db: psycopg.Connection[Any], place: Place, key: bytes) -> None:
+    """People with several rows: they are joined in the database, and marked here, thousands at a time."""
+    together = "SELECT tag, string_agg(data, ''::bytea ORDER BY data) AS data FROM incoming GROUP BY tag"
+    db.execute(f"CREATE TEMPORARY TABLE together ON COMMIT DROP AS {together}")
+    db.execute("CREATE TEMPORARY TABLE marks (tag bytea, mark bytea) ON COMMIT DROP")
+    with db.cursor(name="people", binary=True) as people:
+        people.execute("SELECT tag, data FROM together")
+        while part := people.fetchmany(20_000):
+            with db.cursor().copy("COPY marks FROM STDIN") as copy:
+                for tag, data in part:
+                    copy.write_row((tag, record_mark(key, tag, data)))
+    db.execute(
+        f'INSERT INTO "{place.schema}".records '
+        "SELECT tag, t.data || m.mark FROM together AS t JOIN marks AS m USING (tag) ORDER BY tag"
+    )
+
+
+def _copy(db: psycopg.Connection[Any], place: Place, table: str, columns: str, rows: Iterable[bytes]) -> None:
+    command = f'COPY "{place.schema}".{table} {columns} FROM STDIN (FORMAT BINARY)'
+    with db.cursor().copy(command) as copy:
+        copy.write(COPY_HEAD)
+        for data in rows:
+            copy.write(data)
+        copy.write(COPY_END)
+
+
+def _cells(contents: Contents) -> Iterator[bytes]:
+    first = 0
+    for cells in contents.cells:
+        for start in range(0, cells.size, 1 << 16):
+            part = cells[start : start + (1 << 16)]
+            numbers = np.arange(first + start, first + start + part.size)
+            yield _tuples(_big(numbers), _big(part))
+        first += CHUNK * -(-cells.size // CHUNK)
+
+
+def _posts(contents: Contents) -> Iterator[bytes]:
+    for post, board, data in contents.posts():
+        yield struct.pack(">hiqiii", 3, 8, post, 4, board, len(data)) + data
+
+
+def _big(numbers: Any) -> Any:
+    return numbers.astype(">i8").view(np.uint8).reshape(-1, 8)
+
+
+def _tuples(*columns: Any) -> bytes:
+    """Rows of fields of fixed width, as binary COPY has them: how many, then each with its length."""
+    rows = len(columns[0])
+    parts = [np.frombuffer(struct.pack(">h", len(columns)), dtype=np.uint8)]
+    for column in columns:
+        parts += [np.frombuffer(struct.pack(">i", column.shape[1]), dtype=np.uint8), column]
+    widened = [np.broadcast_to(part, (rows, part.shape[-1])) for part in parts]
+    return np.concatenate(widened, axis=1).tobytes()

@@ -1,0 +1,113 @@
+"""A record as bytes: a tag for its id, and the grid codes that the publications need, and no more.
+
+    tag     16 bytes, a keyed hash of the id: without the key nobody can tell whose record it is
+    row     one bit a column that says whether it counts, then the codes, in as few bytes as the grid needs;
+            for a text the number of its post on the board
+
+A tag with its row is a slot; slots have one size.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from undeleted.curate.stores._buckets import TAG
+from undeleted.curate.stores._cells import columns_of
+from undeleted.foundations.schema import Column, Schema, Table, Text
+
+EMPTY = bytes(TAG)
+
+
+def tag_of(key: bytes, person: str) -> bytes:
+    """The tag of an id; never all zeros, which is no record."""
+    tag = blake2b(
+        person.encode("utf-8", "surrogatepass"), digest_size=TAG, key=key, person=b"undeleted-id"
+    ).digest()
+    return tag if tag != EMPTY else b"\x01" + tag[1:]
+
+
+@dataclass(frozen=True)
+class Records:
+    """How the records of a schema are packed; only the columns that something published uses."""
+
+    schema: Schema
+    columns: tuple[Column, ...]
+
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        return tuple(8 if isinstance(c, Text) else _width(c.cells) for c in self.columns)
+
+    @cached_property
+    def flags(self) -> int:
+        """Bytes for the bits that say which columns count; at least one, so that a record is never empty."""
+        return max(1, (len(self.columns) + 7) // 8)
+
+    @cached_property
+    def row(self) -> int:
+        return self.flags + sum(self.widths)
+
+    @property
+    def slot(self) -> int:
+        return TAG + self.row
+
+    @cached_property
+    def blank(self) -> bytes:
+        """A row that is nobody's, in which every column counts."""
+        return b"\xff" * self.flags + bytes(self.row - self.flags)
+
+    def pack(self, table: Table, posts: Mapping[str, Sequence[int]]) -> Any:
+        """The rows of a table as an array of bytes, a row each; `posts` numbers its texts, by column."""
+        bits = np.zeros((table.rows, 8 * self.flags), dtype=np.uint8)
+        for i, column in enumerate(self.columns):
+            bits[:, i] = table.kept[column.name]
+        parts = [np.packbits(bits, axis=1)]
+        for column, width in zip(self.columns, self.widths, strict=True):
+            codes: Any = (
+                np.asarray(posts[column.name]) if isinstance(column, Text) else table.codes[column.name]
+            )
+            parts.append(codes.astype(f"<u{width}").reshape(-1, 1).view(np.uint8))
+        return np.concatenate(parts, axis=1) if table.rows else np.zeros((0, self.row), dtype=np.uint8)
+
+    def unpack(self, rows: bytes) -> tuple[Table, list[int]]:
+        """The rows as a table again, without ids; and the numbers of their posts."""
+        packed = np.frombuffer(rows, dtype=np.uint8).reshape(-1, self.row)
+        bits = np.unpackbits(packed[:, : self.flags], axis=1)
+        codes: dict[str, Any] = {}
+        kept, posts = {}, list[int]()
+        at = self.flags
+        for i, (column, width) in enumerate(zip(self.columns, self.widths, strict=True)):
+            numbers = np.ascontiguousarray(packed[:, at : at + width]).view(f"<u{width}").ravel()
+            at += width
+            kept[column.name] = bits[:, i].astype(bool)
+            if isinstance(column, Text):
+                posts += [int(n) for n, k in zip(numbers, kept[column.name], strict=True) if k]
+            else:
+                codes[column.name] = numbers.astype(np.uint64 if column.cells > 2**63 else np.int64)
+        texts = {c.name: [""] * len(packed) for c in self.columns if isinstance(c, Text)}
+        return Table(self.schema, len(packed), codes, kept, texts), posts
+
+    def scalars(self, row: bytes) -> tuple[dict[str, int], set[str]]:
+        """One row as plain numbers, and which columns count: what a single deletion needs, without arrays."""
+        at, codes, counts = self.flags, {}, set()
+        for i, (column, width) in enumerate(zip(self.columns, self.widths, strict=True)):
+            codes[column.name] = int.from_bytes(row[at : at + width], "little")
+            at += width
+            if row[i // 8] >> (7 - i % 8) & 1:
+                counts.add(column.name)
+        return codes, counts
+
+
+def needed(schema: Schema, mechanisms: Mapping[str, Any]) -> tuple[Column, ...]:
+    """The columns that something published uses, in the schema's order."""
+    used: set[str] = set()
+    for mechanism in mechanisms.values():
+        used |= {column.name for column in columns_of(mechanism)}
+    return tuple(column for column in schema.columns if column.name in used)
+
+
+def _width(cells: int) -> int:
+    return next(width for width in (1, 2, 4, 8) if cells <= 1 << (8 * width))

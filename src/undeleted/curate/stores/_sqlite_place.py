@@ -1,0 +1,210 @@
+"""The place of a store: its files, its key, the lock of a publisher, and what goes wrong with disks."""
+
+import fcntl
+import os
+import sqlite3
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from undeleted.errors import AlreadyThere, StoreError
+
+_PRAGMAS = (
+    "secure_delete = ON",
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "temp_store = MEMORY",
+    "cache_size = -65536",  # a batch of thousands of deletions stays in memory until it commits
+)
+
+
+BUSY = 30.0  # seconds that a process waits for another
+
+
+def connect(path: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY, isolation_level=None, check_same_thread=False)
+    try:
+        for pragma in _PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def is_database(path: str) -> bool:
+    """Whether SQLite knows the file.
+
+    It is looked at through SQLite alone: to open and close it here would give up the locks that other
+    connections of this process hold on it, and another process might remove the log that they write to.
+    """
+    if (
+        Path(path).stat().st_size < 100
+    ):  # shorter than a header; SQLite takes an empty file for a new database
+        return False
+    looking = sqlite3.connect(f"file:{quote(os.path.abspath(path))}?mode=ro", uri=True)
+    try:
+        looking.execute("PRAGMA schema_version").fetchall()
+    except sqlite3.DatabaseError as error:
+        return error.sqlite_errorcode != sqlite3.SQLITE_NOTADB
+    except UnicodeDecodeError:  # in what it says of its tables
+        return True
+    finally:
+        looking.close()
+    return True
+
+
+_HEADER = struct.Struct("=IIIBBHIIIIIIII")  # …, frames, pages, checksum of the frames, salts, own checksum
+INDEX_HEAD = 136  # bytes of the log's index that say how long the log is; what follows names its pages
+
+
+def clear_index(path: str) -> None:
+    """Clear the names of the pages that were in the log; the log is empty, and its writers are locked out.
+
+    SQLite keeps them until others take their place, and beside them the checksum of all that was in the log,
+    by which somebody who has the pages can tell which of them were there.  They are written through SQLite's
+    own descriptor: to open and close the file here would give up the locks that SQLite holds on it.  Where a
+    system does not show the descriptors of a process, they stay until the next write.
+    """
+    index = f"{path}-shm"
+    for number in _descriptors():
+        try:
+            if os.readlink(f"/proc/self/fd/{number}") == index:
+                _clear(number)
+                return
+        except OSError:  # closed meanwhile, by another thread
+            continue
+
+
+def _clear(index: int) -> None:
+    """SQLite's own form (wal.c, WalIndexHdr): the header twice, with a checksum of its own, then the rest."""
+    head = os.pread(index, _HEADER.size, 0)
+    if len(head) == _HEADER.size:
+        *facts, frames, pages, _, _, salt, more_salt, _, _ = _HEADER.unpack(head)
+        if frames == 0:  # else the log is not empty, and the checksum is of use
+            told = _HEADER.pack(*facts, 0, pages, 0, 0, salt, more_salt, 0, 0)
+            one = other = 0
+            for a, b in struct.iter_unpack("=II", told[: _HEADER.size - 8]):
+                one = (one + a + other) % 2**32
+                other = (other + b + one) % 2**32
+            head = told[:-8] + struct.pack("=II", one, other)
+            os.pwrite(index, head + head, 0)
+    os.pwrite(index, bytes(max(0, os.fstat(index).st_size - INDEX_HEAD)), INDEX_HEAD)
+
+
+def _descriptors() -> list[int]:
+    try:
+        return sorted(int(name) for name in os.listdir("/proc/self/fd"))
+    except OSError:
+        return []
+
+
+@contextmanager
+def publisher(path: str) -> Iterator[None]:
+    """The lock of a publisher; a second one is told who holds it.  The lock's file stays: it is the lock."""
+    try:
+        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written ({error.strerror}).", "Check its folder.") from None
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.pread(lock, 32, 0).decode() or "unknown"
+            problem = f"{path} is being published by process {holder}."
+            raise StoreError(problem, "Wait for it to end, or stop it.") from None
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(lock)
+
+
+def refuse_what_is_there(path: str) -> None:
+    """Nothing is ever published over: not a store, not a key, not a log of another store."""
+    if Path(path).exists():
+        remedy = "A deletion updates it; publish new people into a store of their own."
+        raise AlreadyThere(f"a store at {path}", remedy)
+    if Path(f"{path}.unfinished").exists():  # a publication that was killed: nothing of it was ever shown
+        clear(path)
+    for rest in ("key", "wal", "shm", "journal"):
+        left = Path(f"{path}.{rest}" if rest == "key" else f"{path}-{rest}")
+        if left.exists():
+            problem = f"{left} belongs to a store that is not here."
+            raise StoreError(
+                problem, "Move it to its store, or away; without its key nobody in it can be deleted."
+            )
+
+
+def move(unfinished: Path, path: str) -> None:
+    """Give a finished store its name; unlike a rename, a link never takes the place of another store."""
+    try:
+        os.link(unfinished, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links; the publisher's lock is held
+        os.rename(unfinished, path)
+    unfinished.unlink(missing_ok=True)
+
+
+def clear(path: str) -> None:
+    """Remove what a publication leaves that did not come to be."""
+    for suffix in (".unfinished-wal", ".unfinished-shm", ".key.unfinished", ".key", ".unfinished"):
+        if suffix != ".key" or not Path(path).exists():
+            Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
+def write_key(path: Path, key: bytes | None = None) -> bytes:
+    """A new key file, with a new key unless one is given."""
+    key = key or os.urandom(32)
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(key.hex() + "\n")
+    return key
+
+
+def read_key(path: str) -> bytes:
+    return key_of(Path(f"{path}.key"), path)
+
+
+def key_of(file: Path, store: str) -> bytes:
+    """The key of a store, from its file."""
+    try:
+        key = bytes.fromhex(file.read_text(encoding="ascii"))
+    except FileNotFoundError:
+        problem = f"{file} is missing: without it nobody's record in {store} can be found."
+        raise StoreError(problem, "Restore the key file that was made with the store.") from None
+    except (OSError, ValueError):
+        key = b""
+    if len(key) != 32:
+        raise StoreError(f"{file} is not a key file.", "Restore the key file that was made with the store.")
+    return key
+
+
+def wrong(path: str, error: sqlite3.Error | OSError) -> StoreError:
+    """What SQLite says, in words."""
+    said = str(error)
+    for words, problem, remedy in (
+        ("No space left", "finds the disk full; nothing was changed.", "Make room and try again."),
+        ("File too large", "could not be written; nothing was changed.", "See to the disk and try again."),
+        ("disk is full", "finds the disk full; the store is as it was.", "Make room and try again."),
+        (
+            "disk I/O",
+            "could not be written (disk I/O error); the store is as it was.",
+            "See to the disk and try again.",
+        ),
+        (
+            "readonly",
+            "cannot be written; the store is as it was.",
+            "Check the permissions of the file and its folder.",
+        ),
+        ("locked", "is held by another process for more than 30 s; nothing was changed.", "Try again."),
+        ("not a database", "is not a store.", "Name the store with --store."),
+        ("no such table", "is not a store.", "Name the store with --store."),
+    ):
+        if words in said:
+            return StoreError(f"{path} {problem}", remedy)
+    return StoreError(f"{path}: {said}.", "`undeleted check` tells whether the store is whole.")

@@ -1,0 +1,457 @@
+"""What every store does alike: publications from cells, deletions exactly once, folding, checking.
+
+A store keeps the current state, each record's packed codes, and nothing of those who left:
+
+    meta       what is published and how: schema, mechanisms, budget, the keyed digest of the noise
+    state      the version, and what is held back until when
+    shapes     what never changes of a release beside its cells
+    cells      every publication's cells, numbered in chunks
+    records    a keyed tag for the id, and packed codes, laid out so that nothing shows who was there before
+    posts      the bulletin boards' posts
+    held       deletions that are held back, summed by chunk and masked
+
+A kind of store says how these are read and written inside a transaction; nothing else.
+"""
+
+import hmac
+import json
+import struct
+import time
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import astuple, dataclass, replace
+from typing import Any, TypeAlias
+from zipfile import BadZipFile
+
+import numpy as np
+
+from undeleted.curate.stores._buckets import TAG
+from undeleted.curate.stores._cells import Keeper
+from undeleted.curate.stores._contents import Contents, Post, State, Taken
+from undeleted.curate.stores._held_back import masked, unmasked
+from undeleted.curate.stores._json_descriptions import build
+from undeleted.curate.stores._records import Records, needed, tag_of
+from undeleted.curate.stores._sealed import MARK, digest, mark, seal, state_mark, unsealed
+from undeleted.errors import StoreError, UnknownName
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.schema import Schema
+
+CHUNK = 480  # cells of a chunk: with its header and its mark it fits a page of 4096 bytes
+FEW = 8  # rows up to which a deletion is worked out in plain numbers instead of arrays
+UNREADABLE = (  # what comes of reading a part that was altered
+    ArithmeticError,
+    AttributeError,
+    BadZipFile,
+    EOFError,
+    LookupError,
+    OSError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zlib.error,
+)
+DAMAGED = "Restore the store and its key from the same backup."
+Moved: TypeAlias = dict[int, dict[int, int]]  # by chunk: cells, and by how much they fall
+
+
+@dataclass(frozen=True)
+class Deleted:
+    """What a request did: people deleted, ids that are not there (or no longer), and the version after it."""
+
+    deleted: int
+    unknown: int
+    version: int
+    held: int = 0  # people whose deletion is held back, to be folded in with others
+    absent: tuple[int, ...] = ()  # which of the ids, by their place in the request, were not there
+
+
+def _absent(tags: Sequence[bytes], there: set[bytes]) -> tuple[int, ...]:
+    """A tag that comes twice is there once."""
+    left, found = set(there), list[int]()
+    for place, tag in enumerate(tags):
+        if tag in left:
+            left.remove(tag)
+        else:
+            found.append(place)
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Hold deletions back until so many people have left, or the first of them so many seconds ago."""
+
+    people: int
+    after: float
+
+
+class Store(ABC):
+    """A store that is open."""
+
+    path: str  # as it may be shown: without a password
+    erases_by_itself = True  # `erase` leaves nothing for `vacuum`
+    how_to_erase = "another process is reading; the next command finishes it"
+
+    def __init__(self, key: bytes, meta: Mapping[str, str], shapes: Sequence[bytes]) -> None:
+        self._key = key
+        self.schema: Schema = build(json.loads(meta["schema"]))
+        self.mechanisms: dict[str, Any] = {
+            name: build(described) for name, described in json.loads(meta["mechanisms"]).items()
+        }
+        self.facts: dict[str, Any] = json.loads(meta["facts"])
+        self._digest = meta["digest"]
+        self.rule = int(
+            meta.get("rule", 1)
+        )  # how values became codes: 1 with their whole column, 2 each alone
+        self._keepers = [Keeper(m, s) for m, s in zip(self.mechanisms.values(), shapes, strict=True)]
+        self._sizes: list[int] = json.loads(meta["sizes"])
+        self._chunks: list[int] = np.cumsum([0, *(-(-size // CHUNK) for size in self._sizes)]).tolist()
+        self._records = Records(self.schema, needed(self.schema, self.mechanisms))
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- what a kind of store says
+
+    @abstractmethod
+    def close(self) -> None:
+        """Erase what can be erased, and let go."""
+
+    @abstractmethod
+    def erase(self, patience: float = 30.0) -> bool:
+        """Leave no copy of what was deleted within reach; False if something holds that up for so long."""
+
+    @property
+    @abstractmethod
+    def erasure_pending(self) -> bool:
+        """Whether something that was deleted waits to be erased."""
+
+    def hurry(self) -> None:  # noqa: B027  a file is there or it is not
+        """Fail soon from now on, where others would wait for a server to come back."""
+
+    @abstractmethod
+    def look(self) -> None:
+        """Refuse if what is written now would not be found again."""
+
+    def probe(self) -> None:
+        """The same, with a write of our own that changes nothing."""
+        self.look()
+        with self._writing():
+            self._write_state(self._state(write=True))
+
+    def vacuum(self) -> bool:
+        """Erase what `erase` leaves for a quiet time; False if somebody holds it up."""
+        return self.erase()
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[None]:
+        """One consistent view."""
+
+    @abstractmethod
+    def _writing(self) -> AbstractContextManager[None]:
+        """All of it, or none."""
+
+    @abstractmethod
+    def _state(self, *, write: bool = False) -> State:
+        """The state; whoever will write it keeps others from it until the transaction ends."""
+
+    @abstractmethod
+    def _write_state(self, state: State) -> None:
+        """The state, with its mark."""
+
+    @abstractmethod
+    def _state_mark(self) -> bytes: ...
+
+    @abstractmethod
+    def _take(self, tags: Sequence[bytes], *, alike: bool) -> tuple[list[bytes], set[bytes], list[bytes]]:
+        """Take the rows with these tags out; and which of the tags were there.
+
+        With `alike` also rows to work on for the other tags, which are nobody's: a deletion reads no row of
+        those who stay, and the time it takes tells nothing of them.
+        """
+
+    @abstractmethod
+    def _strike(self, posts: Sequence[int]) -> None:
+        """Take posts down."""
+
+    def _strike_nothing(self, posts: int) -> None:  # noqa: B027  where nothing is to be done, nothing is
+        """As much work as it takes to strike so many short posts, where it can be told from outside."""
+
+    @abstractmethod
+    def _subtract(self, chunks: Moved) -> None: ...
+
+    @abstractmethod
+    def _read_cells(self, number: int) -> IntArray:
+        """The cells of one publication."""
+
+    @abstractmethod
+    def _read_posts(self, number: int | None = None) -> Iterator[Post]:
+        """The posts that stand; on one board, or on all."""
+
+    @abstractmethod
+    def _read_held(self, chunks: Sequence[int]) -> dict[int, bytes]:
+        """What is held back of these chunks, masked; a chunk that nothing was ever held of is left out."""
+
+    @abstractmethod
+    def _write_held(self, held: Mapping[int, bytes]) -> None: ...
+
+    def tags(self) -> set[bytes]:
+        """The tags of all who are there."""
+        with self._reading():
+            return {slot[:TAG].tobytes() for slots in self._slots() for slot in slots}
+
+    @abstractmethod
+    def _slots(self) -> Iterator[Any]:
+        """Tags and packed rows of all who are there, as arrays of bytes with a record a row."""
+
+    @abstractmethod
+    def _read_meta(self) -> tuple[dict[str, str], list[bytes]]:
+        """What never changes, and the shapes."""
+
+    @abstractmethod
+    def _integrity(self) -> list[str]:
+        """What is wrong with the place itself."""
+
+    # -- what is published
+
+    @property
+    def version(self) -> int:
+        with self._reading():
+            return self._state().version
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """The version, and how many are held back: deletions move it forward, and nothing moves it back."""
+        with self._reading():
+            state = self._state()
+        return state.version, state.held
+
+    @property
+    def held(self) -> int:
+        """How many people's deletions are held back."""
+        with self._reading():
+            return self._state().held
+
+    def release(self, name: str) -> tuple[Any, int]:
+        """A publication's release as it stands, and its version: one consistent view."""
+        if name not in self.mechanisms:
+            raise UnknownName("publications", name, tuple(self.mechanisms))
+        number = list(self.mechanisms).index(name)
+        keeper = self._keepers[number]
+        with self._reading():
+            cells, version = self._read_cells(number), self._state().version
+            posts = (
+                tuple(sorted(unsealed(data) for _, _, data in self._read_posts(number)))
+                if keeper.board
+                else ()
+            )
+        return keeper.release(cells, posts), version
+
+    # -- deleting
+
+    def delete(self, people: Sequence[str], fold: Fold | None = None) -> Deleted:
+        """Forget these people in one transaction: durable when this returns, exactly once, all or nothing.
+
+        With `fold` their records go at once, and what they contributed is held back until enough have left.
+        """
+        return self.delete_tagged([tag_of(self._key, person) for person in people], fold)
+
+    def delete_tagged(
+        self, tags: Sequence[bytes], fold: Fold | None = None, *, alike: bool = False
+    ) -> Deleted:
+        """The same for whom only the tags of their ids are known.
+
+        With `alike` as much is worked out and written for those who are not there, so that the time it takes
+        does not tell.
+        """
+        with self._writing():
+            done = self._delete(tags, fold, alike)
+        return done
+
+    def _delete(self, tags: Sequence[bytes], fold: Fold | None, alike: bool) -> Deleted:
+        taken, there, others = self._take(list(dict.fromkeys(tags)), alike=alike)
+        deleted = len(there)
+        few = len(taken) + len(others) <= FEW
+        moved = self._moved(taken, few=few) if deleted else {}
+        if alike:
+            self._feign(moved, taken, others, few=few)
+        if posts := self._posts_of(taken):
+            self._strike(posts)
+        if alike and others:
+            self._strike_nothing(len(others) * sum(keeper.board for keeper in self._keepers))
+        before = state = self._state(write=True)
+        if (deleted or moved) and fold is None:
+            self._subtract(moved)
+            state = replace(state, version=state.version + bool(deleted))
+        elif (deleted or moved) and fold is not None:
+            held = self._hold(state, moved, deleted, fold)
+            state = held if deleted else state
+        state = self._folded(state)
+        if alike or state != before:
+            self._write_state(state)
+        return Deleted(deleted, len(tags) - deleted, state.version, state.held, _absent(tags, there))
+
+    def fold(self) -> None:
+        """Subtract what is held back, if it is time."""
+        with self._reading():
+            state = self._state()
+        if state.held and state.due <= time.time():
+            with self._writing():
+                state = self._state(write=True)
+                self._write_state(self._folded(state))
+
+    def _moved(self, rows: list[bytes], *, few: bool) -> Moved:
+        """By how much the cells of every publication fall, chunk by chunk."""
+        chunks: Moved = {}
+        if few:
+            for row in rows:
+                codes, counts = self._records.scalars(row)
+                for keeper, first in zip(self._keepers, self._chunks, strict=False):
+                    for cell, value in keeper.moved_by_one(codes, counts):
+                        into = chunks.setdefault(first + cell // CHUNK, {})
+                        into[cell % CHUNK] = into.get(cell % CHUNK, 0) + value
+        else:
+            table, _ = self._records.unpack(b"".join(rows))
+            for keeper, first in zip(self._keepers, self._chunks, strict=False):
+                cells, values = keeper.moved(table)
+                for cell, value in zip(cells.tolist(), values.tolist(), strict=True):
+                    chunks.setdefault(first + cell // CHUNK, {})[cell % CHUNK] = value
+        return chunks
+
+    def _feign(self, moved: Moved, taken: list[bytes], others: list[bytes], *, few: bool) -> None:
+        """Work on the other rows too; what they would move is moved by nothing.
+
+        Arrays cost as much for one row as for many: there is always something of both kinds.
+        """
+        if not taken:
+            self._moved(others[:1], few=few)
+        for chunk, cells in self._moved(others or taken[:1], few=few).items():
+            there = moved.setdefault(chunk, {})
+            for cell in cells:
+                there.setdefault(cell, 0)
+
+    def _posts_of(self, rows: list[bytes]) -> list[int]:
+        if not any(keeper.board for keeper in self._keepers):
+            return []
+        return self._records.unpack(b"".join(rows))[1]
+
+    # -- holding back
+
+    def _hold(self, state: State, chunks: Moved, people: int, fold: Fold) -> State:
+        """Add to what is held back; the first who is held back sets the time by which all are folded."""
+        there, after = self._read_held(list(chunks)), {}
+        for chunk, moved in chunks.items():
+            cells = self._unmasked(chunk, there.get(chunk))
+            for cell, value in moved.items():
+                cells[cell] += value
+            after[chunk] = masked(self._key, chunk, cells)
+        self._write_held(after)
+        due = time.time() + fold.after
+        return replace(
+            state,
+            held=state.held + people,
+            due=min(state.due, due) if state.held else due,
+            enough=fold.people,
+        )
+
+    def _folded(self, state: State) -> State:
+        """Inside a transaction: subtract all that is held back, if enough have left or it is time."""
+        if not state.held or (state.held < state.enough and state.due > time.time()):
+            return state
+        emptied: dict[int, bytes] = {}
+        for chunk, data in self._read_held(range(self._chunks[-1])).items():
+            cells = unmasked(self._key, chunk, data)
+            where = np.flatnonzero(cells)
+            if where.size:
+                self._subtract({chunk: dict(zip(where.tolist(), cells[where].tolist(), strict=True))})
+                emptied[chunk] = masked(self._key, chunk, np.zeros_like(cells))
+        self._write_held(emptied)
+        return State(state.version + 1)  # of when the first of them left nothing is kept
+
+    def _held(self, number: int) -> IntArray:
+        """What is held back of one publication."""
+        first, end = self._chunks[number], self._chunks[number + 1]
+        there = self._read_held(range(first, end))
+        parts = [self._unmasked(chunk, there.get(chunk)) for chunk in range(first, end)]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *parts])[: self._sizes[number]]
+
+    def _unmasked(self, chunk: int, data: bytes | None) -> IntArray:
+        return np.zeros(CHUNK, dtype=np.int64) if data is None else unmasked(self._key, chunk, data)
+
+    # -- checking
+
+    def check(self) -> list[str]:
+        """What is not as it should be: nothing, in a store that is whole."""
+        with self._reading():
+            problems = self._integrity()
+            try:
+                return [*problems, *self._unsound()]
+            except StoreError as error:
+                return [*problems, error.what]
+            except UNREADABLE:
+                return [*problems, "a part of it cannot be read: it was altered"]
+
+    def _unsound(self) -> list[str]:
+        """What the key tells of the contents."""
+        problems, numbers = [], list[int]()
+        exact = [np.zeros(size, dtype=np.int64) for size in self._sizes]
+        for slots in self._slots():
+            table, posts = self._records.unpack(np.ascontiguousarray(slots[:, TAG:]).tobytes())
+            numbers += posts
+            for total, keeper in zip(exact, self._keepers, strict=True):
+                cells, values = keeper.moved(table)
+                np.add.at(total, cells, values)
+        noise = [self._read_cells(i) - total - self._held(i) for i, total in enumerate(exact)]
+        if not hmac.compare_digest(digest(self._key, noise), self._digest):
+            problems.append(
+                "the noise is not what was drawn: a deletion was lost or counted twice, or cells were altered"
+            )
+        state = self._state()
+        if not hmac.compare_digest(state_mark(self._key, *astuple(state)), self._state_mark()):
+            problems.append("the version, or what it says of deletions that are held back, was altered")
+        meta, shapes = self._read_meta()
+        if not hmac.compare_digest(seal(self._key, meta, shapes), meta.get("seal", "")):
+            problems.append("what the store says of its publications and its budget was altered")
+        standing = list(self._read_posts())
+        if sorted(numbers) != sorted(post for post, _, _ in standing):
+            problems.append("the posts on the board are not those of the people who are there")
+        if not all(data[-MARK:] == mark(self._key, n, board, data[:-MARK]) for n, board, data in standing):
+            problems.append("a post is not as it was published")
+        return problems
+
+    # -- copying
+
+    @contextmanager
+    def taken(self) -> Iterator[Contents]:
+        """The contents of this store; nobody writes to it while somebody takes them over."""
+        with self._writing():
+            state = self._state(write=True)
+            own, shapes = self._read_meta()
+            portable = ("format", "tag", "schema", "mechanisms", "facts", "sizes", "digest", "rule")
+
+            def meta() -> dict[str, str]:
+                if self._state() != state:  # a last look, which fails if the transaction was lost
+                    raise StoreError(f"{self.path} changed while it was copied.", "Copy it again.")
+                return {name: own[name] for name in portable if name in own}
+
+            held = [(c, d) for c, d in self._read_held(range(self._chunks[-1])).items() if any(d)]
+            yield Taken(
+                shapes,
+                [self._read_cells(i) for i in range(len(self._sizes))],
+                state,
+                held,
+                None,
+                self.schema.rows_per_person,
+                self._slots,
+                lambda: iter(sorted(self._read_posts())),
+                meta,
+            )
+
+    @property
+    def key(self) -> bytes:
+        """The store's secret, for a copy of it."""
+        return self._key

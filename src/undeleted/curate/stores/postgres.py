@@ -1,0 +1,536 @@
+"""A schema of a PostgreSQL database, for a ledger that many processes share.
+
+    postgresql://curator@host/db?schema=people&key=people.key
+
+Deletions are set-based: one statement takes the records, one moves the cells.  Records are locked in the
+order of their tags and the state after them, so deleters wait for each other and never for ever.  A request
+whose connection drops is asked about by its transaction's number, and tried again only if it did not happen.
+No id ever reaches the server: the key that makes tags of ids lies in a file on the client.
+
+PostgreSQL keeps old versions of rows.  `vacuum` writes the tables anew without them, whoever is looking.
+"""
+
+import hmac
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from dataclasses import astuple, replace
+from typing import Any, TypeVar
+
+import numpy as np
+import psycopg
+
+from undeleted.curate.stores._buckets import TAG
+from undeleted.curate.stores._contents import FORMAT, Contents, Post, Published, Publishing, State
+from undeleted.curate.stores._held_back import NONCE
+from undeleted.curate.stores._migrations import migrate
+from undeleted.curate.stores._postgres_arrays import Numbers, Tags
+from undeleted.curate.stores._postgres_filling import COPY_END, COPY_HEAD, PUBLISHED, fill
+from undeleted.curate.stores._postgres_key import NewKey
+from undeleted.curate.stores._postgres_place import (
+    Place,
+    cannot_connect,
+    in_words,
+    is_there,
+    last,
+    only_publisher,
+    readers_of_tables,
+    require_empty,
+    require_types,
+    wrong_there,
+)
+from undeleted.curate.stores._records import tag_of
+from undeleted.curate.stores._sealed import MARK, mark, record_mark, state_mark
+from undeleted.curate.stores._sqlite_place import key_of
+from undeleted.curate.stores._store import CHUNK, DAMAGED, UNREADABLE, Deleted, Fold, Moved, Store
+from undeleted.errors import AlreadyThere, StoreError, UndeletedError
+from undeleted.foundations.arrays import IntArray
+
+PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between tries when the connection drops
+LIVING = ("state", "records", "posts", "held", "cells")  # in the order in which they are locked
+_AGAIN = ("40001", "40P01", "57P01", "57P02", "57P03")  # serialisation, deadlock, shutdown, crash, start-up
+Result = TypeVar("Result")
+
+
+class PostgresStore(Store):
+    """A store in a schema of a database."""
+
+    erases_by_itself = False
+    how_to_erase = "`undeleted store vacuum` erases it from the tables, at a quiet time"
+
+    def __init__(self, place: Place, connection: psycopg.Connection[Any], key: bytes) -> None:
+        self._place, self._db, self.path = place, connection, place.shown
+        self._lock = threading.RLock()  # one connection, one transaction: threads take turns
+        self._pauses: tuple[float, ...] = PAUSES
+        self._doubt: str | None = None  # a transaction whose end was not heard of
+        super().__init__(key, *self._read_meta())
+
+    # -- life and death
+
+    @classmethod
+    def create(cls, url: str, publishing: Publishing) -> "PostgresStore":
+        """Publish into a new schema."""
+        return cls.filled(url, lambda key: Published(publishing, key))
+
+    @classmethod
+    def filled(
+        cls, url: str, contents: Callable[[bytes], Contents], key: bytes | None = None
+    ) -> "PostgresStore":
+        """Fill a schema in one transaction: the store is there or it is not.
+
+        The key is durable before the store is.  It goes only if the transaction is known not to have been.
+        """
+        place = Place.of(url)
+        new = NewKey(place.key, place.shown)
+        with in_words(place.shown), closing(place.connect()) as connection, new.locked():
+            only_publisher(place, connection)
+            if is_there(place, connection):
+                remedy = "A deletion updates it; publish new people into a schema of their own."
+                raise AlreadyThere(f"a store at {place.shown}", remedy)
+            require_empty(place, connection)
+            key = new.write(key)
+            try:
+                number = last(connection.cursor().execute("BEGIN; SELECT pg_current_xact_id()::text"))
+                fill(place, connection, contents(key), key)
+            except BaseException:  # it cannot have happened: nobody asked for it to be committed
+                with suppress(psycopg.Error):
+                    connection.execute("ROLLBACK")
+                new.undo(key)
+                raise
+            if not _commit(place, connection, number):
+                new.undo(key)
+                problem = f"{place.shown} could not commit; nothing was published."
+                raise StoreError(problem, "Its own log says why; publish again.")
+            new.settle()
+        return cls.open(url)
+
+    @classmethod
+    def open(cls, url: str) -> "PostgresStore":
+        place = Place.of(url)
+        with in_words(place.shown):
+            connection = place.connect()
+            try:
+                store = cls._opened(place, connection)
+            except BaseException:
+                connection.close()
+                raise
+            try:
+                store.fold()
+            except BaseException:
+                store.close()  # it may have connected anew
+                raise
+            return store
+
+    @classmethod
+    def _opened(cls, place: Place, connection: psycopg.Connection[Any]) -> "PostgresStore":
+        if not is_there(place, connection):
+            raise StoreError(f"there is no store at {place.shown}.", "Publish first, or name another store.")
+        key = key_of(place.key, place.shown)
+        meta = f"SELECT key, value FROM \"{place.schema}\".meta WHERE key IN ('format', 'tag')"
+        found = dict(connection.execute(meta).fetchall())
+        if not found.get("format", "").isdigit() or int(found["format"]) > FORMAT:
+            problem = (
+                f"{place.shown} has format {found.get('format', 'unknown')}; this program reads {FORMAT}."
+            )
+            raise StoreError(problem, "Open it with the version of undeleted that wrote it, or a newer one.")
+        if not hmac.compare_digest(found.get("tag", ""), tag_of(key, "").hex()):
+            remedy = "Name the key that was made with it by ?key=FILE or UNDELETED_KEY."
+            raise StoreError(f"{place.key} is not the key of {place.shown}.", remedy)
+        require_types(place, connection, int(found["format"]))
+        try:
+            store = cls(place, connection, key)
+        except (*UNREADABLE, UndeletedError):
+            problem = f"{place.shown} is damaged: what it says of itself cannot be read."
+            raise StoreError(problem, DAMAGED) from None
+        if found["format"] != str(FORMAT):
+            migrate(store)
+            store = cls(place, connection, key)  # another process may have been faster
+        NewKey(place.key, place.shown).settle()  # of a publisher that was killed too late
+        return store
+
+    @staticmethod
+    def there(url: str) -> bool:
+        place = Place.of(url)
+        with in_words(place.shown), place.connect() as connection:
+            return is_there(place, connection)
+
+    @staticmethod
+    def shown(url: str) -> str:
+        return Place.of(url).shown
+
+    @staticmethod
+    def key_file(url: str) -> str:
+        return str(Place.of(url).key)
+
+    def close(self) -> None:
+        self._db.close()
+
+    def hurry(self) -> None:
+        self._pauses = PAUSES[:3]
+        self._place = replace(self._place, patience=2)
+
+    def look(self) -> None:
+        self._retried(lambda: self._one("SELECT version FROM {}.state"))
+
+    def probe(self) -> None:
+        def work() -> None:
+            with self._writing():
+                self._run("UPDATE {}.state SET format = format")
+
+        self._retried(work)
+
+    # -- erasing
+
+    def erase(self, patience: float = 30.0) -> bool:
+        """Whether nothing waits to be erased; writing tables anew is for `vacuum`, at a time of one's own."""
+        return not self.erasure_pending
+
+    @property
+    def erasure_pending(self) -> bool:
+        found = self._retried(lambda: self._one("SELECT changes > erased FROM {}.state"))
+        return bool(found)
+
+    def vacuum(self) -> bool:
+        """Write the tables anew, without old versions of rows, whoever looks at them; False if they are held.
+
+        Plain VACUUM leaves the bytes of dead rows where they lie, and VACUUM FULL keeps rows that an older
+        transaction might still see.  A change of type copies what is there now, and nothing else.
+        """
+
+        def work() -> bool:
+            with self._transaction("READ COMMITTED", "ACCESS EXCLUSIVE"):
+                for table, change in (
+                    ("records", "data TYPE bytea USING data || ''::bytea"),
+                    ("posts", "data TYPE bytea USING data || ''::bytea"),
+                    ("held", "data TYPE bytea USING data || ''::bytea"),
+                    ("cells", "value TYPE bigint USING value + 0"),
+                    ("state", "version TYPE bigint USING version + 0"),
+                ):
+                    self._run(f"ALTER TABLE {{}}.{table} ALTER COLUMN {change}")
+                self._run("UPDATE {}.state SET erased = changes")
+            return True
+
+        try:
+            return self._retried(work)
+        except StoreError as error:
+            if "held by another" in error.what:
+                return False
+            if "may not be used so" in error.what:
+                problem = f"{self.path} may not be vacuumed by this user."
+                raise StoreError(
+                    problem, "Its tables are written anew by their owner, or a member of that role."
+                ) from None
+            raise
+
+    # -- transactions, and what becomes of them when a connection drops
+
+    def release(self, name: str) -> tuple[Any, int]:
+        return self._retried(lambda: super(PostgresStore, self).release(name))
+
+    def check(self) -> list[str]:
+        return self._retried(super().check)
+
+    def fold(self) -> None:
+        self._retried(super().fold, lambda: None)
+
+    @property
+    def version(self) -> int:
+        return int(self._retried(lambda: self._one("SELECT version FROM {}.state")))
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        return self._retried(lambda: super(PostgresStore, self).progress)
+
+    @property
+    def held(self) -> int:
+        return int(self._retried(lambda: self._one("SELECT held FROM {}.state")))
+
+    def delete_tagged(
+        self, tags: Sequence[bytes], fold: Fold | None = None, *, alike: bool = False
+    ) -> Deleted:
+        done: list[Deleted] = []
+
+        def work() -> Deleted:
+            done.clear()
+            with self._writing():
+                done.append(self._delete(tags, fold, alike))
+            return done[0]
+
+        return self._retried(work, lambda: done[0])
+
+    def _retried(self, work: Callable[[], Result], known: Callable[[], Result] | None = None) -> Result:
+        """Do it; if the connection drops, find out whether it happened, and do it again if it did not.
+
+        `known` gives the result of work that turns out to have been committed.
+        """
+        with self._lock:
+            self._doubt = None
+            for pause in (*self._pauses, None):
+                try:
+                    self._connected()
+                    if self._doubt is not None and known is not None and self._happened(self._doubt):
+                        return known()
+                    self._doubt = None
+                    return work()
+                except psycopg.Error as error:
+                    dropped = self._db.closed or self._db.broken or isinstance(error, psycopg.InterfaceError)
+                    again = dropped or error.sqlstate in _AGAIN or cannot_connect(error)
+                    if again and pause is not None:
+                        time.sleep(pause)
+                    elif self._doubt is not None:
+                        raise self._unknown() from None
+                    else:
+                        raise wrong_there(self.path, error) from None
+        raise AssertionError("the last try returns or raises")
+
+    def _unknown(self) -> StoreError:
+        problem = f"{self.path} was lost during a commit: the deletion may have happened, or not."
+        return StoreError(problem, "Ask for it again when the server is back: that is safe.")
+
+    def _connected(self) -> None:
+        if self._db.closed or self._db.broken:
+            with suppress(psycopg.Error):
+                self._db.close()
+            self._db = self._place.connect()
+
+    def _happened(self, number: str) -> bool:
+        """Whether a transaction was committed; one that is still going on is waited for."""
+        for _ in range(300):
+            [status] = self._db.execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone() or [None]
+            if status != "in progress":
+                return bool(status == "committed")
+            time.sleep(0.1)
+        raise self._unknown()
+
+    @contextmanager
+    def taken(self) -> Iterator[Contents]:
+        with in_words(self.path), super().taken() as contents:
+            self._run("SET LOCAL idle_in_transaction_session_timeout = 0")  # the other side takes its time
+            yield contents
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """The state is locked before the view is taken, so that no table is written anew between the two.
+
+        Whoever may only show publications may lock no other.
+        """
+        with self._transaction("REPEATABLE READ READ ONLY", "ACCESS SHARE", LIVING[:1]):
+            yield
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._transaction("READ COMMITTED", "ROW EXCLUSIVE"):
+            yield
+
+    @contextmanager
+    def _transaction(self, kind: str, lock: str, locked: Sequence[str] = LIVING) -> Iterator[None]:
+        with self._lock:
+            tables = ", ".join(f'"{self._place.schema}".{table}' for table in locked)
+            begin = f"BEGIN ISOLATION LEVEL {kind}; LOCK TABLE {tables} IN {lock} MODE"
+            reading = "READ ONLY" in kind
+            cursor = self._db.cursor()
+            try:
+                cursor.execute(begin if reading else f"{begin}; SELECT pg_current_xact_id()::text")
+                number = "" if reading else last(cursor)
+                yield
+            except BaseException:
+                with suppress(psycopg.Error):
+                    self._db.execute("ROLLBACK")
+                raise
+            self._doubt = None if reading else number
+            self._db.execute("COMMIT")
+            self._doubt = None
+
+    def _run(self, query: str, arguments: Sequence[Any] = ()) -> Any:
+        """A statement, with the schema for {}."""
+        return self._db.execute(query.replace("{}", f'"{self._place.schema}"'), arguments, binary=True)
+
+    def _one(self, query: str) -> Any:
+        found = self._run(query).fetchone()
+        return found[0] if found else None
+
+    # -- reading and writing
+
+    def _state(self, *, write: bool = False) -> State:
+        lock = " FOR UPDATE" if write else ""
+        query = "SELECT version, held, due, enough, format FROM {}.state" + lock
+        *state, found = self._run(query).fetchone()
+        if write and found > FORMAT:
+            problem = f"{self.path} was brought to format {found} by a newer program."
+            raise StoreError(problem, "Update undeleted here too; nothing was changed.")
+        return State(*state)
+
+    def _write_state(self, state: State) -> None:
+        written = astuple(state)
+        self._run(
+            """UPDATE {}.state SET version = %s, held = %s, due = %s, enough = %s, mark = %s,
+                changes = changes + 1""",
+            (*written, state_mark(self._key, *written)),
+        )
+
+    def _state_mark(self) -> bytes:
+        return bytes(self._one("SELECT mark FROM {}.state"))
+
+    def _take(self, tags: Sequence[bytes], *, alike: bool) -> tuple[list[bytes], set[bytes], list[bytes]]:
+        wanted = Tags(sorted(tags))
+        # Records lie in the order of their tags and never move: by any plan they are locked in that order.
+        query = "DELETE FROM {}.records WHERE tag = ANY (%s) RETURNING tag, data"
+        found = self._run(query, (wanted,)).fetchall()
+        width, rows = self._records.row, list[bytes]()
+        for tag, data in found:
+            if not self._is_whole(tag, data):
+                raise StoreError(
+                    f"{self.path} is damaged: a record was altered; nothing was changed.", DAMAGED
+                )
+            rows += [data[at : at + width] for at in range(0, len(data) - MARK, width)]
+        blanks = [self._records.blank] * (len(wanted) - len(found) if alike else 0)
+        return rows, {tag for tag, _ in found}, blanks
+
+    def _is_whole(self, tag: bytes, data: bytes) -> bool:
+        """Whether a person's record ends with the mark of its tag and its rows."""
+        return data[-MARK:] == record_mark(self._key, tag, data[:-MARK])
+
+    def _strike(self, posts: Sequence[int]) -> None:
+        self._run("DELETE FROM {}.posts WHERE post = ANY (%s)", (sorted(posts),))
+
+    def _subtract(self, chunks: Moved) -> None:
+        cells = Numbers(CHUNK * chunk + cell for chunk, moved in chunks.items() for cell in moved)
+        values = Numbers(value for moved in chunks.values() for value in moved.values())
+        done = self._run(
+            """UPDATE {}.cells AS c SET value = c.value - moved.value
+                FROM unnest(%s::bigint[], %s::bigint[]) AS moved (cell, value) WHERE c.cell = moved.cell""",
+            (cells, values),
+        )
+        if done.rowcount != len(cells):
+            raise StoreError(f"{self.path} is damaged: it lacks cells; nothing was changed.", DAMAGED)
+
+    def _read_cells(self, number: int) -> IntArray:
+        first, size = CHUNK * self._chunks[number], self._sizes[number]
+        query = f"SELECT value FROM {{}}.published({first}, {first + size})"
+        data = b"".join(self._copied(query))
+        rows = np.frombuffer(data, dtype=np.uint8).reshape(-1, 14)
+        if len(rows) != size:
+            raise StoreError(f"{self.path} is damaged: it lacks cells.", DAMAGED)
+        return np.ascontiguousarray(rows[:, 6:]).view(">i8").ravel().astype(np.int64)
+
+    def _read_posts(self, number: int | None = None) -> Iterator[Post]:
+        which = "" if number is None else f" WHERE publication = {number:d}"
+        yield from self._run("SELECT post, publication, data FROM {}.posts" + which)
+
+    def _read_held(self, chunks: Sequence[int]) -> dict[int, bytes]:
+        where, wanted = "chunk = ANY (%s)", [list(chunks)]
+        if isinstance(chunks, range):
+            where, wanted = "chunk >= %s AND chunk < %s", [chunks.start, chunks.stop]  # type: ignore[list-item]
+        return dict(self._run(f"SELECT chunk, data FROM {{}}.held WHERE {where}", wanted).fetchall())
+
+    def _write_held(self, held: Mapping[int, bytes]) -> None:
+        """All chunks are there from the first time on: one that is there tells nothing."""
+        if held and not self._one("SELECT EXISTS (SELECT FROM {}.held)"):
+            empty, last_chunk = bytes(NONCE + 8 * CHUNK), self._chunks[-1] - 1
+            self._run(
+                "INSERT INTO {}.held SELECT n, %s FROM generate_series(0, %s) AS n", (empty, last_chunk)
+            )
+        with self._db.cursor() as cursor:
+            cursor.executemany(
+                f'INSERT INTO "{self._place.schema}".held VALUES (%s, %s) '
+                "ON CONFLICT (chunk) DO UPDATE SET data = excluded.data",
+                held.items(),
+            )
+
+    def _slots(self) -> Iterator[Any]:
+        parts: list[bytes] = []
+        for row in self._copied("SELECT tag || data FROM {}.records ORDER BY tag"):
+            parts.append(row[6:])
+            if len(parts) > 1 << 16:
+                yield self._parted(parts)
+                parts = []
+        yield self._parted(parts)
+
+    def _parted(self, people: Sequence[bytes]) -> Any:
+        """A slot for every row: a person's rows lie behind one tag, and end with their mark."""
+        slot, width = self._records.slot, self._records.row
+        rows = [
+            person[:TAG] + person[at : at + width]
+            for person in people
+            for at in range(TAG, len(person) - MARK, width)
+        ]
+        return np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(-1, slot)
+
+    def _copied(self, query: str) -> Iterator[bytes]:
+        """The rows of a query as PostgreSQL's binary COPY writes them."""
+        command = f"COPY ({query}) TO STDOUT (FORMAT BINARY)".replace("{}", f'"{self._place.schema}"')
+        first = True
+        with self._db.cursor().copy(command) as copy:
+            for block in copy:
+                data = bytes(block)
+                if first:
+                    data, first = data[len(COPY_HEAD) :], False
+                if data and data != COPY_END:
+                    yield data
+
+    def _read_meta(self) -> tuple[dict[str, str], list[bytes]]:
+        shapes = self._run("SELECT shape FROM {}.shapes ORDER BY publication").fetchall()
+        return dict(self._run("SELECT key, value FROM {}.meta").fetchall()), [shape for (shape,) in shapes]
+
+    def _integrity(self) -> list[str]:
+        problems = list[str]()
+        if self._one("SELECT current_setting('fsync')") == "off":
+            problems.append(
+                "the server runs with fsync = off: a crash of the machine may undo acknowledged deletions"
+            )
+        found = (row[6:] for row in self._copied("SELECT tag || data FROM {}.records ORDER BY tag"))
+        if sum(not self._is_whole(person[:TAG], person[TAG:]) for person in found):  # to the end of the copy
+            problems.append("a record was altered, or lies where a deletion would not look for it")
+        return [*problems, *readers_of_tables(self._place, self._db)]
+
+    # -- migrations
+
+    def _migrating(self) -> AbstractContextManager[None]:
+        return self._transaction("READ COMMITTED", "ACCESS EXCLUSIVE")
+
+    def _lay_out_anew(self, found: int) -> dict[str, str]:
+        """From formats 1 and 2 to 3: marks, a function to read from, and no chunk that tells."""
+        if found < 2:
+            posts = [(d + mark(self._key, n, board, d), n) for n, board, d in self._read_posts()]
+            with self._db.cursor() as cursor:
+                cursor.executemany(
+                    f'UPDATE "{self._place.schema}".posts SET data = %s WHERE post = %s', posts
+                )
+        old = [row[6:] for row in self._copied("SELECT tag || data FROM {}.records ORDER BY tag")]
+        marked = [(p[:TAG], p[TAG:] + record_mark(self._key, p[:TAG], p[TAG:])) for p in old]
+        with self._db.cursor() as cursor:
+            update = f'UPDATE "{self._place.schema}".records SET data = %s WHERE tag = %s'
+            cursor.executemany(update, [(data, tag) for tag, data in marked])
+        self._run("ALTER TABLE {}.state ADD COLUMN mark bytea NOT NULL DEFAULT ''")
+        for statement in PUBLISHED.split(";"):
+            self._run(statement)
+        if held := self._read_held(range(self._chunks[-1])):
+            self._run("DELETE FROM {}.held")
+            self._write_held(held)
+        return {}
+
+    def _rewrite(self, meta: Mapping[str, str]) -> None:
+        with self._db.cursor() as cursor:
+            upsert = (
+                f'INSERT INTO "{self._place.schema}".meta VALUES (%s, %s) '
+                "ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+            )
+            cursor.executemany(upsert, list(meta.items()))
+        self._run("UPDATE {}.state SET format = %s, changes = changes + 1", (FORMAT,))
+
+
+def _commit(place: Place, db: psycopg.Connection[Any], number: str) -> bool:
+    """Commit a publication, and say whether it happened; if nobody can tell, the key stays."""
+    try:
+        db.execute("COMMIT")
+        return True
+    except psycopg.OperationalError:
+        for pause in PAUSES:
+            time.sleep(pause)
+            with suppress(psycopg.Error), place.connect() as again:
+                found = again.execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone()
+                if found in (("committed",), ("aborted",)):
+                    return bool(found == ("committed",))
+        problem = f"{place.shown} was lost during the commit: the publication may have happened, or not."
+        raise StoreError(problem, f"Keep {place.key}, and publish again when the server is back.") from None

@@ -1,0 +1,405 @@
+"""One SQLite file, embedded: the default.
+
+Cells lie in chunks of one page: a deletion writes the chunks of its own cells.  Records lie in buckets by the
+hash of their tag, mostly a page a bucket.  Rows are only ever overwritten with as many bytes, so SQLite never
+moves a live record and no stale copy stays behind; `erase` truncates the write-ahead log and clears its
+index, which names the pages that were written.  The key lies in a file of its own beside the store.
+"""
+
+import hmac
+import os
+import sqlite3
+import struct
+import threading
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from undeleted.curate.durable import sync
+from undeleted.curate.stores._bucket_table import BucketTable, soil
+from undeleted.curate.stores._buckets import TAG
+from undeleted.curate.stores._contents import FORMAT, Post, Published, Publishing, State
+from undeleted.curate.stores._migrations import migrate
+from undeleted.curate.stores._pieces import SLOT, how_many, joined_posts, piece_tag, pieces_of
+from undeleted.curate.stores._presence import Presence
+from undeleted.curate.stores._records import tag_of
+from undeleted.curate.stores._sealed import MARK, mark, state_mark
+from undeleted.curate.stores._sqlite_filling import fill, fill_held, foreign, is_marked, marked
+from undeleted.curate.stores._sqlite_place import (
+    BUSY,
+    clear,
+    clear_index,
+    connect,
+    is_database,
+    move,
+    publisher,
+    read_key,
+    refuse_what_is_there,
+    write_key,
+    wrong,
+)
+from undeleted.curate.stores._store import DAMAGED, UNREADABLE, Moved, Store
+from undeleted.errors import BadFile, StoreError, UndeletedError
+from undeleted.foundations.arrays import IntArray
+
+MEMORY = ":memory:"
+KEY_BACK = "Put the key file back that was made with it: without it nobody can be found after a restart."
+IN_PASSING = 1.0  # seconds that opening and closing wait for readers, to erase what is left
+
+
+class SqliteStore(Store):
+    """A store in a file, or in memory."""
+
+    def __init__(self, path: str, connection: sqlite3.Connection, key: bytes, given: str = "") -> None:
+        self.path, self._db = path, connection
+        self._index_is_clear = path == MEMORY  # of the pages that were written to the log
+        self._written = self._reached = (0, 0)  # how far it was written, and how far it is known to be
+        self._end = weakref.finalize(self, connection.close)  # of a store that is dropped, and not closed
+        self._lock = threading.RLock()  # one connection, one transaction: threads take turns
+        meta, shapes = self._read_meta()
+        self._presence = None if path == MEMORY else Presence(path, given or path)
+        super().__init__(key, meta, shapes)
+        if int(meta["format"]) == FORMAT:
+            self._people = BucketTable.opened(connection, "people", meta, self._records.slot, key)
+            self._pieces = BucketTable.opened(connection, "pieces", meta, SLOT, key)
+
+    # -- life and death of the file
+
+    @classmethod
+    def create(cls, path: str, publishing: Publishing) -> "SqliteStore":
+        """Publish into a new file."""
+        return cls.filled(path, lambda key: Published(publishing, key))
+
+    @classmethod
+    def filled(cls, path: str, contents: Any, key: bytes | None = None) -> "SqliteStore":
+        """Write a store beside its place, make it durable, and move it there: it is there or it is not.
+
+        `contents` is made with the store's key, which is new unless it is given.
+        """
+        if path == MEMORY:
+            connection, key = connect(MEMORY), key or os.urandom(32)
+            try:
+                fill(connection, contents(key), key)
+            except BaseException:
+                connection.close()
+                raise
+            return cls(path, connection, key)
+        path = os.path.realpath(path)
+        with publisher(path):
+            refuse_what_is_there(path)
+            unfinished, new_key = Path(f"{path}.unfinished"), Path(f"{path}.key.unfinished")
+            try:
+                key = write_key(new_key, key)
+                os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+                with closing(connect(str(unfinished))) as connection:
+                    fill(connection, contents(key), key)
+                    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                sync(unfinished)
+                sync(new_key)
+                os.replace(new_key, f"{path}.key")
+                move(unfinished, path)
+                sync(Path(path).parent)
+            except (sqlite3.Error, OSError) as error:
+                clear(path)
+                raise wrong(path, error) from None
+            except BaseException:  # nothing half-made stays, least of all a key
+                clear(path)
+                raise
+        return cls.open(path)
+
+    @classmethod
+    def open(cls, path: str) -> "SqliteStore":
+        """Open a store; what an earlier process deleted and had no time to erase is erased now."""
+        if Path(path).is_dir():
+            raise StoreError(f"{path} is a folder.", "Name a file for the store.")
+        if not Path(path).is_file():
+            raise StoreError(f"there is no store at {path}.", "Publish first, or name another store.")
+        if not is_database(path):
+            raise StoreError(f"{path} is not a store.", "Name another file.")
+        given, path = path, os.path.realpath(path)  # the log and the key lie beside the file itself
+        key = read_key(path)
+        try:
+            connection = connect(path)
+        except sqlite3.DatabaseError as error:
+            raise wrong(path, error) from None
+        try:
+            found = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('format', 'tag')"))
+        except sqlite3.DatabaseError as error:
+            connection.close()
+            raise wrong(path, error) from None
+        except UnicodeDecodeError:
+            connection.close()
+            raise StoreError(f"{path} is damaged: what it says of itself cannot be read.", DAMAGED) from None
+        if not found.get("format", "").isdigit() or int(found["format"]) > FORMAT:
+            connection.close()
+            problem = f"has format {found.get('format', 'unknown')}; this program reads {FORMAT}."
+            raise BadFile(
+                path, problem, "Open it with the version of undeleted that wrote it, or a newer one."
+            )
+        if not hmac.compare_digest(found.get("tag", ""), tag_of(key, "").hex()):
+            connection.close()
+            raise StoreError(
+                f"{path}.key is not the key of this store.", "Restore the key file that was made with it."
+            )
+        try:
+            store = cls(path, connection, key, given)
+        except (*UNREADABLE, sqlite3.Error, UndeletedError):
+            connection.close()
+            raise StoreError(f"{path} is damaged: what it says of itself cannot be read.", DAMAGED) from None
+        if problems := foreign(connection) if found["format"] == str(FORMAT) else []:
+            connection.close()
+            raise StoreError(f"{path}: {problems[0]}.", DAMAGED)
+        if found["format"] != str(FORMAT):
+            migrate(store)
+            store._end.detach()
+            store = cls(path, connection, key, given)  # another process may have been faster
+        store.fold()
+        store._reached = store.progress
+        store.erase(IN_PASSING)
+        return store
+
+    @staticmethod
+    def there(path: str) -> bool:
+        return Path(path).exists()
+
+    @staticmethod
+    def shown(path: str) -> str:
+        return path
+
+    @staticmethod
+    def key_file(path: str) -> str:
+        return f"{os.path.realpath(path)}.key"
+
+    def close(self) -> None:
+        self.erase(IN_PASSING)
+        self._end()
+
+    def erase(self, patience: float = 30.0) -> bool:
+        """Leave no copy in the write-ahead log and its index; False if a reader or the disk holds it up.
+
+        While it waits for a reader, nobody can write: a service has little patience, and tries again.
+        """
+        if not self.erasure_pending:
+            return True
+        try:
+            with self._lock:
+                self._db.execute(f"PRAGMA busy_timeout = {round(1000 * patience)}")
+                try:
+                    busy, _, _ = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                    return not busy and self._clear_index()
+                finally:
+                    self._db.execute(f"PRAGMA busy_timeout = {round(1000 * BUSY)}")
+        except sqlite3.OperationalError:  # no room, or no right to write: what is deleted stays deleted
+            return False
+
+    def _clear_index(self) -> bool:
+        """Nobody writes meanwhile; False if somebody wrote since the log was truncated."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            if self._log_size():
+                return False
+            clear_index(self.path)
+            self._index_is_clear = True
+            return True
+        finally:
+            self._db.execute("ROLLBACK")
+
+    @property
+    def erasure_pending(self) -> bool:
+        return self.path != MEMORY and (self._log_size() > 0 or not self._index_is_clear)
+
+    def _log_size(self) -> int:
+        log = Path(f"{self.path}-wal")
+        return log.stat().st_size if log.exists() else 0
+
+    # -- transactions
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with self._transaction("DEFERRED"):
+            yield
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Nothing is told to be durable that went into a file which nobody will find."""
+        self._require_place()
+        with self._transaction("IMMEDIATE"):
+            yield
+        self._reached = max(self._reached, self._written)
+        self._require_place()
+
+    def _require_place(self) -> None:
+        if self._presence is not None:
+            self._presence.require()
+
+    def look(self) -> None:
+        if self._presence is not None:
+            self._presence.require()
+            tag = tag_of(self._key, "").hex()
+            self._reached = self._presence.require_contents(tag, self._reached)
+            if read_key(self.path) != self._key:
+                raise StoreError(f"{self.path}.key is not the key of this store.", KEY_BACK)
+
+    @contextmanager
+    def _transaction(self, kind: str) -> Iterator[None]:
+        """All of it, or none; a full disk or a read-only file leaves the store as it was."""
+        with self._lock:
+            try:
+                self._db.execute(f"BEGIN {kind}")
+            except sqlite3.Error as error:
+                raise wrong(self.path, error) from None
+            try:
+                yield
+                self._index_is_clear = self._index_is_clear and kind != "IMMEDIATE"
+                self._db.execute("COMMIT")
+            except BaseException as error:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                if isinstance(error, sqlite3.Error):
+                    raise wrong(self.path, error) from None
+                raise
+
+    # -- reading and writing
+
+    def _state(self, *, write: bool = False) -> State:
+        return State(*self._db.execute("SELECT version, held, due, enough FROM state").fetchone())
+
+    def _write_state(self, state: State) -> None:
+        self._written = state.version, state.held
+        self._db.execute("UPDATE state SET enough = ~enough")  # SQLite leaves out what was there before
+        values = (*astuple(state), state_mark(self._key, *astuple(state)))
+        self._db.execute("UPDATE state SET version = ?, held = ?, due = ?, enough = ?, mark = ?", values)
+
+    def _state_mark(self) -> bytes:
+        [(found,)] = self._db.execute("SELECT mark FROM state")
+        return bytes(found)
+
+    def _take(self, tags: Sequence[bytes], *, alike: bool) -> tuple[list[bytes], set[bytes], list[bytes]]:
+        found = self._people.take(tags, alike=alike)
+        rows = [row for taken in found.values() for row in taken]
+        return rows, set(found), [self._records.blank] * (len(tags) - len(found) if alike else 0)
+
+    def _strike(self, posts: Sequence[int]) -> None:
+        first = self._pieces.take([piece_tag(self._key, post, 0) for post in posts])
+        for post in posts:
+            for piece in first.get(piece_tag(self._key, post, 0), ()):
+                others = range(1, how_many(piece))
+                self._pieces.take([piece_tag(self._key, post, i) for i in others])
+
+    def _strike_nothing(self, posts: int) -> None:
+        """Short posts have two pieces; no post has a negative number."""
+        nobody = [piece_tag(self._key, -1 - i, piece) for i in range(posts) for piece in (0, 1)]
+        self._pieces.take(nobody, alike=True)
+
+    def _subtract(self, chunks: Moved) -> None:
+        for chunk, moved in chunks.items():
+            feigned = not any(moved.values())
+            found = self._db.execute("SELECT data FROM cells WHERE chunk = ?", (chunk,)).fetchone()
+            after = bytearray(self._opened("cells", chunk, found[0] if found else None))
+            for cell, value in moved.items():
+                [before] = struct.unpack_from("<q", after, 8 * cell)
+                struct.pack_into("<q", after, 8 * cell, before - value)
+            if feigned:
+                soil(self._db, "cells", "chunk", [chunk])
+            data = marked(self._key, "cells", chunk, bytes(after))
+            self._db.execute("UPDATE cells SET data = ? WHERE chunk = ?", (data, chunk))
+
+    def _opened(self, table: str, chunk: int, data: Any) -> bytes:
+        """A chunk of cells, or of what is held back; refused if it is not as it was written."""
+        if not is_marked(self._key, table, chunk, data):
+            raise StoreError(f"{self.path} is damaged: cells were altered; nothing was changed.", DAMAGED)
+        opened: bytes = data[:-MARK]
+        return opened
+
+    def _read_cells(self, number: int) -> IntArray:
+        chosen = self._db.execute(
+            "SELECT data FROM cells WHERE chunk >= ? AND chunk < ? ORDER BY chunk",
+            (self._chunks[number], self._chunks[number + 1]),
+        )
+        whole = np.frombuffer(b"".join(data[:-MARK] for (data,) in chosen), dtype="<i8")
+        return whole[: self._sizes[number]].astype(np.int64)
+
+    def _read_posts(self, number: int | None = None) -> Iterator[Post]:
+        posts = joined_posts(self._pieces.slots())
+        return (post for post in posts if number is None or post[1] == number)
+
+    def _read_held(self, chunks: Sequence[int]) -> dict[int, bytes]:
+        if isinstance(chunks, range):
+            within = (chunks.start, chunks.stop)
+            found = self._db.execute("SELECT chunk, data FROM held WHERE chunk >= ? AND chunk < ?", within)
+            return {n: self._opened("held", n, data) for n, data in found.fetchall()}
+        one = "SELECT data FROM held WHERE chunk = ?"
+        return {n: self._opened("held", n, data) for n in chunks for (data,) in self._db.execute(one, (n,))}
+
+    def _write_held(self, held: Mapping[int, bytes]) -> None:
+        [(rows,)] = self._db.execute("SELECT count(*) FROM held")
+        if held and not rows:  # all chunks at once and in order, so that SQLite never moves one
+            fill_held(self._db, self._key, self._chunks[-1], {})
+        soil(self._db, "held", "chunk", (c for c, d in held.items() if not any(d)))
+        self._db.executemany(
+            "UPDATE held SET data = ? WHERE chunk = ?",
+            ((marked(self._key, "held", c, d), c) for c, d in held.items()),
+        )
+
+    def _slots(self) -> Iterator[Any]:
+        return self._people.slots()
+
+    def _read_meta(self) -> tuple[dict[str, str], list[bytes]]:
+        meta = dict(self._db.execute("SELECT key, value FROM meta"))
+        return meta, [shape for (shape,) in self._db.execute("SELECT shape FROM shapes ORDER BY publication")]
+
+    def _integrity(self) -> list[str]:
+        problems = [row[0] for row in self._db.execute("PRAGMA integrity_check") if row[0] != "ok"]
+        problems += foreign(self._db)
+        for table in ("cells", "held"):
+            rows = self._db.execute(f"SELECT chunk, data FROM {table} ORDER BY chunk")
+            chunks = [(c, is_marked(self._key, table, c, data)) for c, data in rows]
+            expected = [(c, True) for c in range(self._chunks[-1])]
+            if chunks != expected and (table == "cells" or chunks):
+                problems.append(f"a part of {table} was altered, or is not where a deletion looks for it")
+        if not self._people.is_whole():
+            problems.append("a record was altered, or lies where a deletion would not look for it")
+        if not self._pieces.is_whole():
+            problems.append("a post was altered, or lies where a deletion would not look for it")
+        return problems
+
+    # -- migrations
+
+    def _migrating(self) -> AbstractContextManager[None]:
+        return self._writing()
+
+    def _lay_out_anew(self, found: int) -> dict[str, str]:
+        """From formats 1 and 2 to 3: buckets that do not tell who left, for records and for posts."""
+        old = [data for (data,) in self._db.execute("SELECT data FROM buckets")]
+        slots = np.frombuffer(b"".join(old), dtype=np.uint8).reshape(-1, self._records.slot)
+        slots = slots[slots[:, :TAG].any(axis=1)]
+        posts = [
+            post for post in self._db.execute("SELECT post, publication, data FROM posts") if any(post[2])
+        ]
+        if found < 2:
+            posts = [(post, board, data + mark(self._key, post, board, data)) for post, board, data in posts]
+        self._db.execute("ALTER TABLE state ADD COLUMN mark BLOB NOT NULL DEFAULT x''")
+        self._db.execute("DROP TABLE buckets")
+        self._db.execute("DROP TABLE posts")
+        for table in ("cells", "held"):
+            chunks = self._db.execute(f"SELECT chunk, data FROM {table}").fetchall()
+            self._db.execute(f"DELETE FROM {table}")
+            written = ((c, marked(self._key, table, c, data)) for c, data in chunks)
+            self._db.executemany(f"INSERT INTO {table} VALUES (?, ?)", written)
+        return self._fill_buckets(slots, posts)
+
+    def _fill_buckets(self, slots: Any, posts: Iterable[Post]) -> dict[str, str]:
+        together = self.schema.rows_per_person
+        self._people, _ = BucketTable.filled(self._db, "people", slots, self._key, together=together)
+        self._pieces, _ = BucketTable.filled(self._db, "pieces", pieces_of(self._key, posts), self._key)
+        return self._people.meta | self._pieces.meta
+
+    def _rewrite(self, meta: Mapping[str, str]) -> None:
+        """Inside a transaction: what a newer format says of the same store."""
+        self._db.execute("DELETE FROM meta")
+        self._db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())

@@ -1,9 +1,0 @@
-"""The spec: a TOML file that says what a record is, what may be spent, and what is published.
-
-spec     the file as values, checked; every error points at its line
-draft    a first spec from column names and types alone
-"""
-
-from undeleted.spec.spec import Planned, Spec
-
-__all__ = ["Planned", "Spec"]

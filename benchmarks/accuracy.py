@@ -57,7 +57,7 @@ from tasks import (
     split,
     spread,
 )
-from undeleted import estimators
+from undeleted import models
 from undeleted.foundations.coins import NoNoise
 from undeleted.foundations.privacy import Budget
 
@@ -134,7 +134,7 @@ def ours(model: str, y: Any, rows: int, epsilon: float, seed: int) -> Any:
     """One of our estimators, as a user would write it."""
     share = 1.0 if model in ADDED_OR_REMOVED else 0.5
     common: dict[str, Any] = {"budget": epsilon * share, "random_state": seed}
-    kind = getattr(estimators, model)
+    kind = getattr(models, model)
     match model:
         case "CategoricalNB":
             lists = [list(range(k)) for k in ADULT_CATEGORIES.values()]
@@ -383,8 +383,8 @@ def recommended(epsilon: float, delta: float, seed: int) -> tuple[float, float, 
         row[hidden[i]] = False
     names = list(range(items))
     budget = Budget(epsilon, delta)
-    model = estimators.ItemItemRecommender(names, budget=budget, random_state=seed).fit(X[1000:])
-    exact = estimators.ItemItemRecommender(names, budget=NoNoise(), random_state=seed).fit(X[1000:])
+    model = models.ItemItemRecommender(names, budget=budget, random_state=seed).fit(X[1000:])
+    exact = models.ItemItemRecommender(names, budget=NoNoise(), random_state=seed).fit(X[1000:])
     counts = np.where(asked, -np.inf, X[1000:].sum(axis=0).astype(float))
     return (
         ranked(model.score_items(asked), hidden),

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn import cluster, decomposition, ensemble, linear_model, naive_bayes, preprocessing
 
 from bench import Bench
-from undeleted import estimators
+from undeleted import models
 
 ROWS, FEATURES, CATEGORIES = 100_000, 20, 8
 DIMENSIONS = 10  # of what is clustered
@@ -129,7 +129,7 @@ def main() -> None:
     for name, settings in OURS.items():
         X, y = data(name, ROWS, 1)
         arguments = (X,) if y is None else (X, y)
-        model = getattr(estimators, name)(**settings, random_state=1)
+        model = getattr(models, name)(**settings, random_state=1)
         began = time.perf_counter()
         model.fit(*arguments)
         fitted = time.perf_counter() - began
@@ -168,7 +168,7 @@ def main() -> None:
         times, sizes = [], []
         for size in SIZES:
             X, y = data(name, size, 2)
-            model = getattr(estimators, name)(**OURS[name], random_state=1).fit(X, y)
+            model = getattr(models, name)(**OURS[name], random_state=1).fit(X, y)
             passes = [deletions(model, X, y, DELETIONS, answers=False) for _ in range(3)]
             times.append(1e6 * min(passes))  # a neighbour on the machine may disturb a whole pass
             sizes.append(len(pickle.dumps(model)))

@@ -16,7 +16,7 @@ from undeleted.errors import UnknownName
 
 HOMES = {
     "mechanisms": "undeleted.curate.mechanisms",
-    "estimators": "undeleted.estimators",
+    "estimators": "undeleted.models",
     "leaky": "undeleted.leaky",
     "baselines": "undeleted.baselines",
     "attacks": "undeleted.attacks",

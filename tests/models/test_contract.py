@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from estimators.cases import GROWN, NAMES, OF_NUMBERS, SETTINGS, WITHOUT_Y, make, rows, taken
+from support.estimators import GROWN, NAMES, OF_NUMBERS, SETTINGS, WITHOUT_Y, make, rows, taken
 from undeleted.audit.exact import FiniteWorld, verify
 from undeleted.baselines._points import without
 from undeleted.errors import (
@@ -51,7 +51,7 @@ def test_every_estimator_has_its_settings():
 def test_scikit_learn_accepts_it(name):
     """With the default budget and noise; its data have whatever labels and categories they like."""
     wide = {"bounds": (-20.0, 20.0), "bounds_y": (-500.0, 500.0), "classes": "data", "categories": "data"}
-    kind = registry.find("undeleted.estimators", name)
+    kind = registry.find("undeleted.models", name)
     model = kind(**{k: v for k, v in wide.items() if k in SETTINGS[name]}, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -148,9 +148,7 @@ class Curates:
             settings["steps"] = 1
         if "forest" in self.name:
             settings["n_estimators"] = 1
-        model = registry.find("undeleted.estimators", self.name)(
-            budget=law, random_state=self.coins, **settings
-        )
+        model = registry.find("undeleted.models", self.name)(budget=law, random_state=self.coins, **settings)
         return model.fit(*self._rows(points))
 
     def _rows(self, points):
@@ -353,7 +351,7 @@ def test_a_second_fit_of_an_instance_warns_and_a_clone_does_not():
     """The average of many fits tells what each of them hides."""
     from sklearn.base import clone
 
-    from undeleted.estimators import LinearRegression
+    from undeleted.models import LinearRegression
 
     X = np.linspace(0, 10, 50)[:, None]
     model = LinearRegression(bounds=(0, 10), bounds_y=(0, 30), budget=1.0).fit(X, X[:, 0])

@@ -8,9 +8,9 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
-from undeleted.estimators._base import Forgetting, checked
-from undeleted.estimators._grid import Grid, Labels, bounds_for, declared
 from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.models._base import Forgetting, checked
+from undeleted.models._grid import Grid, Labels, bounds_for, declared
 
 
 class OfRows(Forgetting):

@@ -15,9 +15,9 @@ from sklearn.utils.validation import assert_all_finite
 
 from undeleted.curate.kernels import kernel
 from undeleted.errors import BadBounds, MissingBounds, PrivacyLeakWarning, UndeclaredValue
-from undeleted.estimators._warnings import warn
 from undeleted.foundations.arrays import FloatArray, IntArray
 from undeleted.foundations.schema import Category, Number
+from undeleted.models._warnings import warn
 
 FEW = 16
 LAYOUT = "All low bounds come first, then all high ones: (low, high), or ([low, …], [high, …])."

@@ -15,11 +15,11 @@ from undeleted.curate.mechanisms.noisy_pairs import NoisyPairs, Pairs
 from undeleted.curate.releases.units import spread_of
 from undeleted.curate.statistics import Contribution, ItemPairs, Statistic
 from undeleted.errors import BadBounds, BadQuestion, UndeclaredValue
-from undeleted.estimators._base import Forgetting, told, whole
-from undeleted.estimators._grid import Labels
 from undeleted.foundations.arrays import FloatArray, IntArray
 from undeleted.foundations.intervals import check_confidence, noise_interval
 from undeleted.foundations.schema import Boolean
+from undeleted.models._base import Forgetting, told, whole
+from undeleted.models._grid import Labels
 
 RULES = ("error", "drop")
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from undeleted.curate.mechanisms.noisy_forest import shares_among
-from undeleted.estimators._base import STEPS, told, whole
-from undeleted.estimators._faces import OfTarget
-from undeleted.estimators._forest import OfTrees
 from undeleted.foundations.arrays import FloatArray
+from undeleted.models._base import STEPS, told, whole
+from undeleted.models._forest import OfTrees
+from undeleted.models._row_estimators import OfTarget
 
 
 class RandomForestRegressor(OfTarget, OfTrees):

@@ -6,8 +6,8 @@ that it may be changed on a fitted model, and nothing is spent.
 
 from typing import Any
 
-from undeleted.estimators._base import STEPS, as_number, whole
-from undeleted.estimators.linear_regression import LinearRegression
+from undeleted.models._base import STEPS, as_number, whole
+from undeleted.models.linear_regression import LinearRegression
 
 
 class Ridge(LinearRegression):

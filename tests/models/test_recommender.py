@@ -21,8 +21,8 @@ pytest.importorskip("sklearn")
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from undeleted.estimators import ItemItemRecommender
 from undeleted.foundations.coins import NoNoise
+from undeleted.models import ItemItemRecommender
 
 pytestmark = pytest.mark.filterwarnings("ignore::undeleted.errors.SeededNoiseWarning")
 ITEMS = [f"item {c}" for c in "zyxwvutsrq"]  # in no order

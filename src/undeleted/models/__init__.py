@@ -5,6 +5,8 @@
 
 `release_` is all that was published and all that is kept; everything else follows from it.  Bounds,
 classes and categories are public: they are given, never read off the data.  Needs the extra `models`.
+
+One file an estimator.  Imports `errors`, `foundations` and `curate`.
 """
 
 from typing import Any

@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
 from undeleted.curate.mechanisms.noisy_class_moments import NoisyClassMoments
-from undeleted.estimators._base import STEPS, checked, told, transformed, whole
-from undeleted.estimators._faces import OfRows
 from undeleted.foundations.arrays import FloatArray
+from undeleted.models._base import STEPS, checked, told, transformed, whole
+from undeleted.models._row_estimators import OfRows
 
 
 class StandardScaler(OneToOneFeatureMixin, TransformerMixin, OfRows):  # type: ignore[misc]

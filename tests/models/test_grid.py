@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from undeleted.errors import BadBounds, UndeclaredValue
 
 pytest.importorskip("sklearn")
-from undeleted.estimators import _grid
-from undeleted.estimators._grid import Grid, Labels
+from undeleted.models import _grid
+from undeleted.models._grid import Grid, Labels
 
 ends = st.floats(allow_nan=False, allow_infinity=False)
 values = st.floats(allow_nan=False, allow_infinity=False)

@@ -11,11 +11,11 @@ import numpy as np
 
 from undeleted.curate.mechanisms.noisy_class_histograms import NoisyClassHistograms
 from undeleted.errors import BadBounds, MissingBounds
-from undeleted.estimators._base import as_number, checked, told, whole
-from undeleted.estimators._faces import OfClasses
-from undeleted.estimators._grid import FEW, Labels, declared
 from undeleted.foundations.arrays import FloatArray, IntArray
 from undeleted.foundations.schema import Category
+from undeleted.models._base import as_number, checked, told, whole
+from undeleted.models._grid import FEW, Labels, declared
+from undeleted.models._row_estimators import OfClasses
 
 
 class CategoricalNB(OfClasses):

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from undeleted.curate.mechanisms.noisy_class_moments import NoisyClassMoments
-from undeleted.estimators._base import STEPS, checked, told, whole
-from undeleted.estimators._faces import OfClasses
 from undeleted.foundations.arrays import FloatArray
+from undeleted.models._base import STEPS, checked, told, whole
+from undeleted.models._row_estimators import OfClasses
 
 
 class GaussianNB(OfClasses):

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from estimators.cases import GROWN, NAMES, make, rows, taken
+from support.estimators import GROWN, NAMES, make, rows, taken
 from support.fits import ALARM, fit, with_scale
 from undeleted.audit.statistical import Options, audit
 from undeleted.audit.targets import Named
@@ -16,7 +16,7 @@ from undeleted.foundations.coins import NoNoise
 pytest.importorskip("sklearn")
 from sklearn import decomposition, discriminant_analysis, linear_model, naive_bayes, preprocessing
 
-from undeleted import estimators
+from undeleted import models
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::undeleted.errors.SeededNoiseWarning"),
@@ -210,7 +210,7 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(name):
 def test_no_value_of_a_record_is_in_a_message():
     secret = "Alice Smith"
     for data in ([["0.5"], [secret]], [[0.5], [secret]]):
-        for call in (estimators.StandardScaler(bounds=(0, 1)).fit, lambda X: _fitted().forget(X, [0.5, 0.5])):
+        for call in (models.StandardScaler(bounds=(0, 1)).fit, lambda X: _fitted().forget(X, [0.5, 0.5])):
             with pytest.raises(ValueError, match=r".") as refused:
                 call(data)
             assert secret not in str(refused.value)
@@ -228,7 +228,7 @@ def test_no_value_of_a_record_is_in_a_message():
 
 
 def _fitted():
-    return estimators.LinearRegression(bounds=(0, 1), bounds_y=(0, 1), random_state=1).fit(
+    return models.LinearRegression(bounds=(0, 1), bounds_y=(0, 1), random_state=1).fit(
         [[0.5], [0.2]], [0.5, 0.1]
     )
 
@@ -262,7 +262,7 @@ def test_the_auditor_does_not_break_what_is_published(name):
     sure = Options(budget=6, confidence=0.999)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ours = audit(Named(f"undeleted.estimators:{kind}", settings, see=("release_",)), sure)
+        ours = audit(Named(f"undeleted.models:{kind}", settings, see=("release_",)), sure)
         original = {"GaussianNB": "naive_bayes", "LinearRegression": "linear_model"}[kind]
         see = ("labels",) if kind == "GaussianNB" else ()
         theirs = audit(Named(f"sklearn.{original}:{kind}", see=see), Options(budget=60, confidence=0.999))

@@ -15,10 +15,10 @@ from undeleted.curate.mechanisms.grown_boxes import GrownBoxes
 from undeleted.curate.releases.partition import Partition
 from undeleted.curate.releases.units import spread_of
 from undeleted.errors import BadQuestion
-from undeleted.estimators._base import as_count, checked, told, whole
-from undeleted.estimators._faces import OfRows
 from undeleted.foundations.arrays import FloatArray, IntArray
 from undeleted.foundations.privacy import Budget, Zcdp
+from undeleted.models._base import as_count, checked, told, whole
+from undeleted.models._row_estimators import OfRows
 
 STEPS = 4095  # a grid of 4,096 points, which can be cut in halves twelve times
 

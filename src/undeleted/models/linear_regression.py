@@ -8,9 +8,9 @@ predicted    by the solution of the normal equations, in which the known noise i
 from typing import Any
 
 from undeleted.curate.mechanisms.noisy_second_moments import NoisySecondMoments
-from undeleted.estimators._base import STEPS, told, whole
-from undeleted.estimators._faces import OfTarget
 from undeleted.foundations.arrays import FloatArray
+from undeleted.models._base import STEPS, told, whole
+from undeleted.models._row_estimators import OfTarget
 
 
 class LinearRegression(OfTarget):

@@ -28,11 +28,11 @@ from undeleted.errors import (
     SeededNoiseWarning,
     TuningWarning,
 )
-from undeleted.estimators._warnings import warn
 from undeleted.foundations.arrays import FloatArray, IntArray
 from undeleted.foundations.coins import Coins, Law, secure, seeded
 from undeleted.foundations.privacy import Budget, Zcdp
 from undeleted.foundations.schema import Schema, Table
+from undeleted.models._warnings import warn
 
 STEPS = 4096  # of the grid on which a number lies between its bounds
 _MANY_FITS = tuple(

@@ -8,7 +8,7 @@ from undeleted.attacks.kmeans_line import run
 pytest.importorskip("sklearn")
 from sklearn import ensemble
 
-from undeleted import estimators
+from undeleted import models
 
 pytestmark = pytest.mark.filterwarnings("ignore::undeleted.errors.SeededNoiseWarning")
 
@@ -63,7 +63,7 @@ def test_a_refitted_forest_tells_a_label_that_stayed_and_ours_does_not():
         )
 
     def ours(X, y, target, seed):
-        forest = estimators.RandomForestClassifier(bounds=(0, 1), classes=[0, 1], random_state=seed).fit(X, y)
+        forest = models.RandomForestClassifier(bounds=(0, 1), classes=[0, 1], random_state=seed).fit(X, y)
         return forest.forget(X[:OWN], y[:OWN]).predict(target)[0]
 
     assert guessed(refitted) > 0.95
@@ -74,10 +74,8 @@ def test_a_refitted_forest_tells_a_label_that_stayed_and_ours_does_not():
 def test_whoever_deletes_from_a_forest_learns_nothing_that_they_could_not_compute():
     """The release after deletions, from the release before and the attacker's own rows."""
     X, y, _ = crowd(1, 3)
-    forest = estimators.RandomForestClassifier(bounds=(0, 1), classes=[0, 1], budget=1.0).fit(X, y)
+    forest = models.RandomForestClassifier(bounds=(0, 1), classes=[0, 1], budget=1.0).fit(X, y)
     before = forest.release_
-    nobody = estimators.RandomForestClassifier(bounds=(0, 1), classes=[0, 1], budget=1.0).fit(
-        X[:1], 1 - y[:1]
-    )
+    nobody = models.RandomForestClassifier(bounds=(0, 1), classes=[0, 1], budget=1.0).fit(X[:1], 1 - y[:1])
     nobody._state = before
     assert nobody.forget(X[:OWN], y[:OWN]).release_ == forest.forget(X[:OWN], y[:OWN]).release_

@@ -5,7 +5,7 @@ import numpy as np
 from undeleted.foundations import registry
 
 OF_BASKETS = ("item-item-recommender",)  # has a contract test of its own
-NAMES = tuple(name for name in registry.names("undeleted.estimators") if name not in OF_BASKETS)
+NAMES = tuple(name for name in registry.names("undeleted.models") if name not in OF_BASKETS)
 BOUNDS = {"bounds": (0.0, 10.0)}
 CLASSES = {"classes": ["a", "b", "c"]}
 COLOURS = [["blue", "green", "red"], [0, 1, 2, 3]]
@@ -30,7 +30,7 @@ OF_NUMBERS = (*LINEAR, "random-forest-regressor")
 
 def make(name, **settings):
     """One of the estimators, by name."""
-    return registry.find("undeleted.estimators", name)(**SETTINGS[name] | settings)
+    return registry.find("undeleted.models", name)(**SETTINGS[name] | settings)
 
 
 def rows(name, n, seed=0):

@@ -8,10 +8,10 @@ answered     shares of every leaf, shrunk towards its parents; their geometric m
 from typing import Any
 
 from undeleted.curate.mechanisms.noisy_forest import shares_among
-from undeleted.estimators._base import STEPS, told, whole
-from undeleted.estimators._faces import OfClasses
-from undeleted.estimators._forest import OfTrees
 from undeleted.foundations.arrays import FloatArray
+from undeleted.models._base import STEPS, told, whole
+from undeleted.models._forest import OfTrees
+from undeleted.models._row_estimators import OfClasses
 
 
 class RandomForestClassifier(OfClasses, OfTrees):

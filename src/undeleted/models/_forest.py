@@ -7,10 +7,10 @@ import numpy as np
 
 from undeleted.curate.mechanisms.noisy_forest import NoisyForest
 from undeleted.errors import BadQuestion
-from undeleted.estimators._base import as_count, checked
-from undeleted.estimators._faces import OfRows
 from undeleted.foundations.arrays import FloatArray, IntArray
 from undeleted.foundations.intervals import check_confidence
+from undeleted.models._base import as_count, checked
+from undeleted.models._row_estimators import OfRows
 
 _DRAWS = 400
 

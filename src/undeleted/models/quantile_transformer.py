@@ -13,9 +13,9 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
 from undeleted.curate.mechanisms.noisy_quantiles import NoisyQuantiles
 from undeleted.curate.releases.linear import Cells
-from undeleted.estimators._base import STEPS, checked, told, transformed, whole
-from undeleted.estimators._faces import OfRows
 from undeleted.foundations.arrays import FloatArray
+from undeleted.models._base import STEPS, checked, told, transformed, whole
+from undeleted.models._row_estimators import OfRows
 
 _EDGE = 1e-7  # of the uniform, before it is made normal: as far as scikit-learn goes
 

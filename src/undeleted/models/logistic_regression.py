@@ -16,10 +16,10 @@ import numpy as np
 
 from undeleted.curate.mechanisms.noisy_second_moments import NoisySecondMoments
 from undeleted.errors import BadQuestion
-from undeleted.estimators._base import STEPS, as_number, checked, told, whole
-from undeleted.estimators._faces import OfClasses
 from undeleted.foundations.arrays import FloatArray
 from undeleted.foundations.privacy import Budget, Zcdp
+from undeleted.models._base import STEPS, as_number, checked, told, whole
+from undeleted.models._row_estimators import OfClasses
 
 
 class LogisticRegression(OfClasses):

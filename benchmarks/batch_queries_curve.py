@@ -10,7 +10,7 @@ import math
 import altair as alt
 
 from bench import Bench
-from undeleted.attacks.batch_queries import run, sigma_of
+from undeleted.games.attacks.batch_queries import run, sigma_of
 
 N, TARGET = 2**17, 0.0075
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bench import Bench
-from undeleted.attacks._hadamard import fwht
+from undeleted.games.reconstruction.walsh_hadamard import fwht
 
 LEVELS = (16, 18, 20, 22, 24, 26)
 REST = 0.1  # seconds: the threads of a BLAS spin for a while after their work, and would take a core

@@ -10,9 +10,9 @@ import time
 import numpy as np
 
 from bench import Bench
-from undeleted.attacks._event_search import event_search
-from undeleted.attacks._lloyd import lloyd
 from undeleted.foundations.coins import DiscreteGaussian, seeded
+from undeleted.games.attacks._event_search import event_search
+from undeleted.games.attacks._two_means import lloyd
 
 N, GONE, TOP = 500, 20, 10_000  # hundredths
 THEIRS = {"uniform": 0.918, "bimodal": 0.950}

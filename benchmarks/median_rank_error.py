@@ -16,7 +16,6 @@ import altair as alt
 import numpy as np
 
 from bench import Bench
-from undeleted.baselines.tree_counter import TreeCounter
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms.grown_range_counts import GrownRangeCounts
 from undeleted.curate.mechanisms.range_counts import RangeCounts
@@ -25,6 +24,7 @@ from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.coins import DiscreteGaussian, seeded
 from undeleted.foundations.privacy import Budget, Zcdp, calibrate
 from undeleted.foundations.schema import Number, Schema
+from undeleted.games.baselines.tree_counter import TreeCounter
 
 PEOPLE, DELETIONS = 10**6, (10, 1_000, 100_000)
 WIDE, NARROW = Number("x", min=0, max=2**32 - 1), Number("x", min=0, max=2**16 - 1)

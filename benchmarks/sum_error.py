@@ -12,12 +12,12 @@ import altair as alt
 import numpy as np
 
 from bench import Bench
-from undeleted.baselines.recompute import Recompute
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms.noisy_sum import NoisySum
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget, account
 from undeleted.foundations.schema import Number, Schema
+from undeleted.games.baselines.recompute import Recompute
 
 PEOPLE, DELETIONS = 200_000, (10, 100, 1_000, 10_000, 100_000)
 X = Number("x", min=0, max=100)

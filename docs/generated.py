@@ -67,7 +67,7 @@ def walk() -> Iterator[tuple[tuple[str, ...], Any]]:
 
     from undeleted.cli.app import build
 
-    attacks = registry.names("undeleted.attacks")
+    attacks = registry.names("undeleted.games.attacks")
     root = typer.main.get_command(build(["attack"]))
     for name, command in root.commands.items():  # type: ignore[attr-defined]
         if name == "attack":

@@ -43,7 +43,7 @@ error becomes if a budget of 1 is split over all releases instead:
 CONTINUAL = """## Why not continual observation?
 
 It protects leavers and stayers alike, and is the right choice where leavers must be hidden too:
-`undeleted.baselines.TreeCounter`, a baseline in memory that no store publishes yet, is undeleted-safe as well. The price is an error that grows with the number of
+`undeleted.games.baselines.TreeCounter`, a baseline in memory that no store publishes yet, is undeleted-safe as well. The price is an error that grows with the number of
 deletions that were planned for. Mean rank error of a median of 10⁶ people on 2¹⁶ values, ε = 1:
 """
 END = """

@@ -23,13 +23,13 @@ from support.small_algorithms import (
 from undeleted.audit._program import Program, Solved
 from undeleted.audit.exact import GAMES, FiniteWorld, verify
 from undeleted.audit.subjects import Noise, names, subject
-from undeleted.baselines.recompute import Recompute
-from undeleted.baselines.retrain import Retrain, median
 from undeleted.curate.mechanisms.noisy_sum import NoisySum
 from undeleted.foundations.coins import ClampedGeometric, exact_law
 from undeleted.foundations.schema import Number, Schema
-from undeleted.games import ReleaseOnce
+from undeleted.games.baselines.recompute import Recompute
+from undeleted.games.baselines.retrain import Retrain, median
 from undeleted.games.dynamic import Leakage
+from undeleted.games.release_once import ReleaseOnce
 
 HALF = Fraction(1, 2)
 X = Number("x", min=0, max=1)

@@ -6,15 +6,24 @@ A newcomer in `claims/` must have an entry in `BREAKS`: how to break what it is 
 import numpy as np
 import pytest
 
-from undeleted.attacks import _tasks, fourier, kmeans_line, median_walk
-from undeleted.baselines import ignore, recompute, retrain, threshold, tree_counter, xor_pad, xor_undeleted
 from undeleted.claims import Figure, Found, Setting
 from undeleted.claims._claim import about, exactly, share
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms import bulletin_board, frozen_median
 from undeleted.curate.releases.linear import Cells, Linear
 from undeleted.foundations import registry
-from undeleted.games import Leakage
+from undeleted.games.attacks import fourier, kmeans_line, median_walk
+from undeleted.games.baselines import (
+    ignore,
+    recompute,
+    retrain,
+    threshold,
+    tree_counter,
+    xor_pad,
+    xor_undeleted,
+)
+from undeleted.games.dynamic import Leakage
+from undeleted.games.reconstruction import tasks
 from undeleted.report.reproduction import CRASHED, claims, run
 
 QUICK = Setting(quick=True, seed=7)
@@ -60,8 +69,8 @@ def twice_the_noise(patch):
 
 
 def half_of_the_answers(patch):
-    look = _tasks.BatchQueries.look
-    patch.setattr(_tasks.BatchQueries, "look", lambda self: look(self) / 2)
+    look = tasks.BatchQueries.look
+    patch.setattr(tasks.BatchQueries, "look", lambda self: look(self) / 2)
 
 
 def count_modulo_two(patch):
@@ -69,7 +78,7 @@ def count_modulo_two(patch):
         self.releases += 1
         return int(np.count_nonzero(self._mod % 2))
 
-    patch.setattr(_tasks.CountMod, "look", look)
+    patch.setattr(tasks.CountMod, "look", look)
 
 
 def with_the_first_noise(patch):
@@ -89,7 +98,7 @@ BREAKS = {
     "P2": lambda patch: patch.setattr(median_walk, "in_order", lambda above, below, strategy: above[:1]),
     "P3": lambda patch: patch.setattr(threshold.Threshold, "delete", lambda self, points: ()),
     "P4": count_modulo_two,
-    "P5": lambda patch: patch.setattr(_tasks, "round_half_up", lambda a, b: a // b),
+    "P5": lambda patch: patch.setattr(tasks, "round_half_up", lambda a, b: a // b),
     "P6": half_of_the_answers,
     "P7": lambda patch: patch.setattr(xor_undeleted.XorUndeleted, "delete", xor_pad.XorPad.delete),
     "P8": lambda patch: patch.setattr(kmeans_line, "total_of", lambda states, blur=0.0: None),
@@ -166,7 +175,7 @@ def test_what_stops_a_claim_is_a_figure_that_does_not_hold(monkeypatch):
     def stop(*_, **__):
         raise AssertionError("7 wrong exceeds the bound 3")
 
-    monkeypatch.setattr("undeleted.attacks.threshold.run", stop)
+    monkeypatch.setattr("undeleted.games.attacks.threshold.run", stop)
     found = run("P3", QUICK)
     assert found.verdict == "does not hold"
     assert "7 wrong exceeds" in found.figures[0].measured

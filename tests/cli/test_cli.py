@@ -139,7 +139,7 @@ def test_the_remedy_names_the_command_that_was_meant(capsys):
 
 
 def test_a_bug_of_ours_is_70_and_never_1(monkeypatch, capsys):
-    from undeleted.attacks import median_walk
+    from undeleted.games.attacks import median_walk
 
     monkeypatch.setattr(median_walk, "stage", lambda *_: 1 / 0)
     assert run(["attack", "median-walk"]) == 70

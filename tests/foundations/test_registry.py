@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from undeleted import baselines
 from undeleted.curate import mechanisms
 from undeleted.errors import UnknownName
 from undeleted.foundations import registry
+from undeleted.games import baselines
 
 FOLDERS = ["mechanisms", "estimators", "leaky", "baselines", "attacks", "statistics", "engines"]
 
@@ -42,12 +42,12 @@ def test_listing_and_help_import_neither_opendp_nor_scipy():
 
 
 def test_every_attack_says_what_it_controls_learns_and_predicts():
-    for name in registry.names("undeleted.attacks"):
-        facts = registry.constant("undeleted.attacks", name, "FACTS")
+    for name in registry.names("undeleted.games.attacks"):
+        facts = registry.constant("undeleted.games.attacks", name, "FACTS")
         assert list(facts) == ["claim", "controls", "learns", "predicts"]
         assert facts["claim"] in {f"P{i}" for i in range(1, 10)}
     claims = {
-        registry.constant("undeleted.attacks", n, "FACTS")["claim"]
-        for n in registry.names("undeleted.attacks")
+        registry.constant("undeleted.games.attacks", n, "FACTS")["claim"]
+        for n in registry.names("undeleted.games.attacks")
     }
     assert claims == {f"P{i}" for i in range(1, 10)}

@@ -6,25 +6,19 @@ from itertools import product
 import pytest
 
 from support.attackers import all_orders
-from undeleted.baselines import Retrain, XorPad, XorUndeleted
-from undeleted.baselines.retrain import median, total
 from undeleted.curate.mechanisms import NoisySum
 from undeleted.errors import BadColumns, NoRecords, NotStarted, RuleBroken
 from undeleted.foundations.coins import ClampedGeometric, exact_law, seeded
 from undeleted.foundations.schema import Number, Schema
-from undeleted.games import (
-    Leakage,
-    ReleaseOnce,
-    dynamic_game,
-    ideal_game,
-    non_adaptive_from_static,
-    non_adaptive_game,
-    simulate,
-    static_from_dynamic,
-    static_game,
-)
-from undeleted.games.reductions import treats_points_by_value
+from undeleted.games.baselines import Retrain, XorPad, XorUndeleted
+from undeleted.games.baselines.retrain import median, total
+from undeleted.games.dynamic import Leakage, dynamic_game, ideal_game
+from undeleted.games.non_adaptive import non_adaptive_game
+from undeleted.games.reductions import non_adaptive_from_static, static_from_dynamic, treats_points_by_value
+from undeleted.games.release_once import ReleaseOnce
 from undeleted.games.similarity import approximate, distinguishers, total_variation
+from undeleted.games.simulator import simulate
+from undeleted.games.static import static_game
 from undeleted.games.transcript import plain
 
 X = Number("x", min=0, max=2)

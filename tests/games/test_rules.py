@@ -2,11 +2,13 @@
 
 import pytest
 
-from undeleted.baselines.retrain import Retrain, median
 from undeleted.errors import RuleBroken
 from undeleted.foundations.coins import seeded
-from undeleted.games import dynamic_game, non_adaptive_game, static_game
 from undeleted.games import worlds as rules
+from undeleted.games.baselines.retrain import Retrain, median
+from undeleted.games.dynamic import dynamic_game
+from undeleted.games.non_adaptive import non_adaptive_game
+from undeleted.games.static import static_game
 
 PEOPLE = [0, 2, 5, 7, 9]
 

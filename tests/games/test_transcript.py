@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from undeleted.baselines.retrain import Retrain, median
 from undeleted.curate.mechanisms import NoisyHistogram
 from undeleted.errors import BadFile
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
-from undeleted.games import ReleaseOnce, Transcript, record, replay
-from undeleted.games.transcript import plain
+from undeleted.games.baselines.retrain import Retrain, median
+from undeleted.games.release_once import ReleaseOnce
+from undeleted.games.transcript import Transcript, plain, record, replay
 
 X = Number("x", min=0, max=9)
 PEOPLE = [3, 1, 4, 1, 5]

@@ -6,9 +6,9 @@ import re
 import pytest
 
 from support.services import SPEC, Published, client_of
-from undeleted.attacks import kmeans_line, median_walk
 from undeleted.curate.stores import Fold
 from undeleted.errors import UndeletedError
+from undeleted.games.attacks import kmeans_line, median_walk
 from undeleted.http import lab, pages
 from undeleted.http.keys import Keys, keys_at
 from undeleted.report import questions
@@ -187,7 +187,7 @@ def test_the_means_of_the_lab_are_the_attack_itself():
 
 
 def test_the_picture_of_the_lab_is_the_attack_itself(tmp_path):
-    from undeleted.attacks import batch_queries
+    from undeleted.games.attacks import batch_queries
 
     sizes = {"n": lab.PIXELS, "k": lab.KNOWN, "t": lab.BLOCK, "epsilon": 4.0, "seed": 7}
     for curator in ("retrain", "release-once"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from undeleted.attacks.kmeans_line import run
+from undeleted.games.attacks.kmeans_line import run
 
 pytest.importorskip("sklearn")
 from sklearn import ensemble

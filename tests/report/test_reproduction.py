@@ -176,7 +176,7 @@ def test_what_broke_off_is_tried_again(tmp_path, monkeypatch):
 
     monkeypatch.setattr("undeleted.report.reproduction.claims", lambda: ["P3", "M4"])
     with monkeypatch.context() as patch:
-        patch.setattr("undeleted.attacks.threshold.run", stop)
+        patch.setattr("undeleted.games.attacks.threshold.run", stop)
         assert run(["reproduce", "--quick", "--out", str(tmp_path)]) == 1
     assert run(["reproduce", "--quick", "--out", str(tmp_path)]) == 0
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from undeleted.foundations.coins import exact_law
-from undeleted.games import non_adaptive_game
+from undeleted.games.non_adaptive import non_adaptive_game
 
 
 def given_the_first(make, data, sequence):

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from undeleted.foundations.coins import exact_law
-from undeleted.games import non_adaptive_game
+from undeleted.games.non_adaptive import non_adaptive_game
 
 
 def plain_delta(make, domain, n, k, factor=1.0, keep=False):

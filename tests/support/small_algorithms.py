@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass
 from itertools import count
 
-from undeleted.baselines._points import without
+from undeleted.games.baselines._points import without
 
 
 class RandomTable:

@@ -119,7 +119,7 @@ def verify(
 ) -> Verdict:
     """The least δ of any simulator, in one of the three games.
 
-    >>> from undeleted.baselines.retrain import Retrain, median
+    >>> from undeleted.games.baselines.retrain import Retrain, median
     >>> found = verify(FiniteWorld.of(lambda: Retrain(median), domain=[0, 1], n=3, k=1))
     >>> found.literal.lower, found.certified, found.witness["data"]
     (Fraction(1, 2), True, [[0, 1, 1], [1, 1, 1]])

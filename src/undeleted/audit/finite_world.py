@@ -58,7 +58,7 @@ class FiniteWorld:
             raise BadWorld("domain", domain, "a list of points", "Give such as domain=[0, 1].")
         points = tuple(domain)
         if leakage is not None and not isinstance(leakage, Leakage):
-            remedy = "Give undeleted.games.Leakage(g, shares_coins=…)."
+            remedy = "Give undeleted.games.dynamic.Leakage(g, shares_coins=…)."
             raise BadWorld("leakage", leakage, "a Leakage: a function g and whose coins it uses", remedy)
         if side is not None and not callable(side):
             raise BadWorld("side", side, "a function of a data set", "Give such as side=sum.")

@@ -13,7 +13,6 @@ from math import prod
 from typing import Any
 
 from undeleted.audit.finite_world import FiniteWorld
-from undeleted.baselines.retrain import median, total
 from undeleted.curate.mechanisms.noisy_sum import NoisySum
 from undeleted.curate.releases.linear import Linear
 from undeleted.curate.statistics import ClippedSum, Count, Statistic
@@ -22,11 +21,12 @@ from undeleted.foundations import registry
 from undeleted.foundations.coins import ClampedGeometric
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema, Text
+from undeleted.games.baselines.retrain import median, total
 from undeleted.games.dynamic import Leakage
 from undeleted.games.release_once import ReleaseOnce
 from undeleted.games.with_leakage import SHARED, WithLeakage
 
-FOLDERS = ("undeleted.curate.mechanisms", "undeleted.leaky", "undeleted.baselines")
+FOLDERS = ("undeleted.curate.mechanisms", "undeleted.games.leaky", "undeleted.games.baselines")
 MADE_OF: dict[str, tuple[str, dict[str, Any]]] = {
     "retrain-sum": ("retrain", {"function": total}),
     "retrain-median": ("retrain", {"function": median}),

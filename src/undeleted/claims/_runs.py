@@ -20,7 +20,7 @@ def command(*words: str, **options: Any) -> str:
 
 def attack(name: str, **parameters: Any) -> tuple[dict[str, Any], str]:
     """Run an attack by name."""
-    run = importlib.import_module(f"undeleted.attacks.{name.replace('-', '_')}").run
+    run = importlib.import_module(f"undeleted.games.attacks.{name.replace('-', '_')}").run
     return run(**parameters), command("attack", name, **parameters)
 
 

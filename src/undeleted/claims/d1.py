@@ -6,10 +6,10 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any
 
-from undeleted.baselines.retrain import median
 from undeleted.claims._claim import Found, Setting, exactly
 from undeleted.claims._pictures import bars
 from undeleted.claims._runs import least, optimum
+from undeleted.games.baselines.retrain import median
 
 SAYS = (
     "An algorithm is k-undeleted-safe if some simulator, given the first release and the deleted values, "

@@ -9,8 +9,10 @@ from undeleted.claims._claim import Found, Setting, exactly
 from undeleted.claims._pictures import bars
 from undeleted.claims._runs import least, optimum
 from undeleted.foundations.coins import exact_law
-from undeleted.games import World, dynamic_game, ideal_game, simulate
+from undeleted.games.dynamic import dynamic_game, ideal_game
 from undeleted.games.similarity import total_variation
+from undeleted.games.simulator import simulate
+from undeleted.games.worlds import World
 
 SAYS = (
     "The attacker decides as it goes which points to corrupt and which of those to delete. Any stateless "

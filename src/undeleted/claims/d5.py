@@ -8,12 +8,12 @@ from math import log
 from operator import eq
 from typing import Any
 
-from undeleted.baselines.retrain import Retrain, median
 from undeleted.claims._claim import Figure, Found, Setting, exactly, more_than
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import least, private
 from undeleted.foundations.coins import exact_law
-from undeleted.games import non_adaptive_game
+from undeleted.games.baselines.retrain import Retrain, median
+from undeleted.games.non_adaptive import non_adaptive_game
 from undeleted.games.similarity import approximate, distinguishers, total_variation
 
 SAYS = (

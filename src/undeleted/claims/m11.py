@@ -4,7 +4,6 @@ from math import sqrt
 
 import numpy as np
 
-from undeleted.baselines.recompute import Recompute
 from undeleted.claims._claim import Figure, Found, Setting, exactly, more_than, none_above
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import least, private
@@ -12,6 +11,7 @@ from undeleted.claims.m3 import SCHEMA, X
 from undeleted.curate.mechanisms.noisy_sum import NoisySum
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
+from undeleted.games.baselines.recompute import Recompute
 
 SAYS = (
     "Compute a differentially private result afresh after every deletion. Each release is private; "

@@ -5,8 +5,6 @@ from math import exp
 import numpy as np
 from scipy.special import gammaincinv
 
-from undeleted.baselines.recompute import Recompute
-from undeleted.baselines.tree_counter import TreeCounter
 from undeleted.claims._claim import ALARM, SHOWN, Figure, Found, Setting, exactly, more_than, short
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import least, optimum, private
@@ -16,6 +14,8 @@ from undeleted.curate.statistics import ClippedSum
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
+from undeleted.games.baselines.recompute import Recompute
+from undeleted.games.baselines.tree_counter import TreeCounter
 
 SAYS = (
     "Publish one differentially private sum and subtract what leavers contributed. That is undeleted-safe, "

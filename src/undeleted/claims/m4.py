@@ -2,7 +2,6 @@
 
 from itertools import combinations, combinations_with_replacement
 
-from undeleted.baselines.retrain import median
 from undeleted.claims._claim import Found, Setting, exactly, none_above
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import least, optimum
@@ -10,6 +9,7 @@ from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms.frozen_median import FrozenMedian
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.schema import Number, Schema
+from undeleted.games.baselines.retrain import median
 
 SAYS = (
     "Release the exact median and ignore all deletions. This is stateless, so it is undeleted-safe, and "

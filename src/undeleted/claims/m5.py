@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from undeleted.baselines.recompute import Recompute
-from undeleted.baselines.tree_counter import TreeCounter
 from undeleted.claims._claim import Found, Setting, exactly, more_than
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import least, optimum, private
@@ -14,6 +12,8 @@ from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
+from undeleted.games.baselines.recompute import Recompute
+from undeleted.games.baselines.tree_counter import TreeCounter
 
 SAYS = (
     "Release a differentially private structure P that answers range counts, and answer P(a, b) less the "

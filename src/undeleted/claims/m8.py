@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from undeleted.baselines.ignore import Ignore
 from undeleted.claims._claim import Found, Setting, exactly
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import least, optimum
@@ -12,6 +11,7 @@ from undeleted.definitions._specimens import specimen
 from undeleted.definitions._table import ask
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
+from undeleted.games.baselines.ignore import Ignore
 
 SAYS = (
     "The folklore: release a differentially private result with parameters that are small enough to hide "

@@ -4,7 +4,6 @@ from math import sqrt
 
 import numpy as np
 
-from undeleted.baselines.tree_counter import TreeCounter
 from undeleted.claims._claim import Found, Setting, exactly, more_than, none_above
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import least, optimum, private
@@ -14,6 +13,7 @@ from undeleted.definitions._table import ask
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.intervals import standard_deviation
 from undeleted.foundations.privacy import Budget
+from undeleted.games.baselines.tree_counter import TreeCounter
 
 SAYS = (
     "The task can also be solved under continual observation with the tree algorithm, which protects "

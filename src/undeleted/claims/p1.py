@@ -1,12 +1,12 @@
 """An exact sum gives away whoever leaves, and nobody else."""
 
-from undeleted.attacks.sum_differencing import sum_differencing
-from undeleted.baselines.retrain import Retrain, total
 from undeleted.claims._claim import Found, Picture, Setting, exactly
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import attack, least, optimum
 from undeleted.foundations.coins import seeded
-from undeleted.games import dynamic_game
+from undeleted.games.attacks.sum_differencing import sum_differencing
+from undeleted.games.baselines.retrain import Retrain, total
+from undeleted.games.dynamic import dynamic_game
 
 SAYS = (
     "Who sees the sum before and after Alice left knows her number. That is a differencing attack on the "

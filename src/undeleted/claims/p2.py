@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from undeleted.attacks.median_walk import median_walk
-from undeleted.baselines.retrain import Retrain, median
 from undeleted.claims._claim import Found, Picture, Setting, exactly
 from undeleted.claims._pictures import BLUE, HEIGHT, RED, WIDTH
 from undeleted.claims._runs import attack, least, optimum
 from undeleted.foundations.coins import seeded
-from undeleted.games import World, dynamic_game
+from undeleted.games.attacks.median_walk import median_walk
+from undeleted.games.baselines.retrain import Retrain, median
+from undeleted.games.dynamic import dynamic_game
+from undeleted.games.worlds import World
 
 SAYS = (
     "For an odd number of people: when somebody above the median leaves, the median moves to another "

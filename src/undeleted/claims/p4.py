@@ -4,12 +4,12 @@ from itertools import product
 from math import sqrt
 from typing import Any
 
-from undeleted.attacks._reconstruction import predicted_fraction
 from undeleted.claims._claim import Figure, Found, Setting, about, exactly, more_than
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import attack
 from undeleted.foundations.coins import DiscreteLaplace
 from undeleted.foundations.intervals import standard_deviation
+from undeleted.games.reconstruction.fourier_queries import predicted_fraction
 
 SAYS = (
     "CountMod(T), how many i occur 2 times modulo 3, has sensitivity 1, so one release is easy to make "

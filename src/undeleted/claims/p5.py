@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from math import exp
 
-from undeleted.attacks._tasks import round_half_up
 from undeleted.claims._claim import Found, Setting, exactly, more_than, share
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import attack
 from undeleted.claims.p4 import guesses, recovered
 from undeleted.foundations.coins import DiscreteLaplace
 from undeleted.foundations.intervals import standard_deviation
+from undeleted.games.reconstruction.tasks import round_half_up
 
 SAYS = (
     "Let the number of stars in the data choose which of n Fourier queries is to be answered, with a "

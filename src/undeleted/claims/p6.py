@@ -5,16 +5,6 @@ from math import ceil, log, log2, sqrt
 import numpy as np
 from scipy.special import ndtr
 
-from undeleted.attacks._blocks import single
-from undeleted.attacks._picture import as_png, frames_of, hidden_picture
-from undeleted.attacks._reconstruction import (
-    exact_answers,
-    hidden_half,
-    predicted_fraction,
-    reconstruct,
-)
-from undeleted.attacks._tasks import BatchQueries
-from undeleted.attacks.batch_queries import sigma_of
 from undeleted.claims._claim import (
     Figure,
     Found,
@@ -31,6 +21,16 @@ from undeleted.claims._runs import attack
 from undeleted.claims.p4 import recovered
 from undeleted.claims.p5 import beyond, without_an_index
 from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace, seeded
+from undeleted.games.attacks.batch_queries import sigma_of
+from undeleted.games.reconstruction.block_attackers import single
+from undeleted.games.reconstruction.fourier_queries import (
+    exact_answers,
+    hidden_half,
+    predicted_fraction,
+    reconstruct,
+)
+from undeleted.games.reconstruction.pictures import as_png, frames_of, hidden_picture
+from undeleted.games.reconstruction.tasks import BatchQueries
 
 SAYS = (
     "There is a task that can be solved once with differential privacy, and that any curator who retrains "

@@ -4,7 +4,6 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
-from undeleted.attacks.xor_pad import curator_of
 from undeleted.claims._claim import Found, Picture, Setting, exactly, share
 from undeleted.claims._pictures import bars
 from undeleted.claims._runs import attack, least, optimum
@@ -12,6 +11,7 @@ from undeleted.definitions._specimens import specimen
 from undeleted.definitions._table import ask
 from undeleted.definitions.chourasia_shah_2023 import chourasia_shah_2023
 from undeleted.foundations.coins import exact_law, seeded
+from undeleted.games.attacks.xor_pad import curator_of
 
 SAYS = (
     "Publish a random pad z, and z ⊕ x when x is deleted: every single release is uniform, and two of them "

@@ -1,9 +1,9 @@
 """2-means on the line: two published centres give people near their boundary away, exactly."""
 
-from undeleted.attacks._line_picture import line_chart
-from undeleted.attacks.kmeans_line import play, read_off, right_of
 from undeleted.claims._claim import Found, Picture, Setting, exactly, more_than
 from undeleted.claims._runs import attack
+from undeleted.games.attacks.kmeans_line import play, read_off, right_of
+from undeleted.games.reconstruction.line_picture import line_chart
 
 SAYS = (
     "A curator reruns Lloyd's algorithm for 2-means on the line after every deletion and publishes the "

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from undeleted.attacks._reconstruction import predicted_fraction
 from undeleted.claims._claim import Found, Setting, about, more_than, none_above
 from undeleted.claims._pictures import curves
 from undeleted.claims._runs import attack
 from undeleted.claims.p4 import guesses, recovered
 from undeleted.foundations.coins import seeded
+from undeleted.games.reconstruction.fourier_queries import predicted_fraction
 
 SAYS = (
     "From answers to n fixed counting queries with mean squared error α = o(n), an attacker reconstructs a "

@@ -60,7 +60,7 @@ def _run(arguments: list[str]) -> int:
             "verify",
             "definitions",
             "reproduce",
-            *registry.names("undeleted.attacks"),
+            *registry.names("undeleted.games.attacks"),
         )
         commands = (*curate, *serve, *others)
         known = [word for word in arguments[:2] if word in commands]

@@ -11,7 +11,7 @@ from undeleted.cli.output import AsJson, print_facts, print_json, working
 from undeleted.errors import UnknownName
 from undeleted.foundations import registry
 
-FOLDER = "undeleted.attacks"
+FOLDER = "undeleted.games.attacks"
 
 
 def group(arguments: list[str]) -> typer.Typer:

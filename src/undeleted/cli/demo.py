@@ -15,8 +15,8 @@ def demo(
     json: AsJson = False,
 ) -> None:
     """Watch a retraining curator leak the people who stay, and a release-once curator leak none."""
-    from undeleted.attacks import median_walk
     from undeleted.curate.spec.example import MANY
+    from undeleted.games.attacks import median_walk
 
     retrained = median_walk.run(n=PEOPLE, controlled=OWN, seed=seed)
     released = median_walk.run(n=PEOPLE, controlled=OWN, seed=seed, against="noisy-histogram")
@@ -38,9 +38,10 @@ def demo(
 
 def real_beside_simulated(seed: int) -> dict[str, Any]:
     """A real transcript of a noisy histogram, and the generic simulator's, from the same first release."""
-    from undeleted.attacks.median_walk import BINS, DOMAIN, stage
     from undeleted.foundations.coins import seeded
-    from undeleted.games import dynamic_game, ideal_game, simulate
+    from undeleted.games.attacks.median_walk import BINS, DOMAIN, stage
+    from undeleted.games.dynamic import dynamic_game, ideal_game
+    from undeleted.games.simulator import simulate
 
     people, curator, _ = stage(PEOPLE, "noisy-histogram", 1.0, seed)
     histogram, schema = curator.mechanism, curator.schema  # type: ignore[attr-defined]

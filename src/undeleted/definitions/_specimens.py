@@ -12,11 +12,6 @@ from typing import Any, TypeAlias
 
 from undeleted.audit._steps import Steps
 from undeleted.audit.finite_world import FiniteWorld
-from undeleted.baselines.ignore import Ignore
-from undeleted.baselines.retrain import Retrain, median, total
-from undeleted.baselines.tree_counter import TreeCounter
-from undeleted.baselines.xor_pad import XorPad
-from undeleted.baselines.xor_undeleted import XorUndeleted
 from undeleted.curate.mechanisms.bulletin_board import BulletinBoard
 from undeleted.curate.mechanisms.exact_sum import ExactSum
 from undeleted.curate.mechanisms.frozen_median import FrozenMedian
@@ -26,6 +21,11 @@ from undeleted.errors import UnknownName
 from undeleted.foundations.coins import Coins, TruncatedGeometric, exact_law
 from undeleted.foundations.schema import Number, Schema, Text
 from undeleted.games.algorithm import Algorithm, Point
+from undeleted.games.baselines.ignore import Ignore
+from undeleted.games.baselines.retrain import Retrain, median, total
+from undeleted.games.baselines.tree_counter import TreeCounter
+from undeleted.games.baselines.xor_pad import XorPad
+from undeleted.games.baselines.xor_undeleted import XorUndeleted
 from undeleted.games.release_once import ReleaseOnce
 from undeleted.games.transcript import plain
 

@@ -17,9 +17,9 @@ from undeleted.errors import UnknownName
 HOMES = {
     "mechanisms": "undeleted.curate.mechanisms",
     "estimators": "undeleted.models",
-    "leaky": "undeleted.leaky",
-    "baselines": "undeleted.baselines",
-    "attacks": "undeleted.attacks",
+    "leaky": "undeleted.games.leaky",
+    "baselines": "undeleted.games.baselines",
+    "attacks": "undeleted.games.attacks",
     "definitions": "undeleted.definitions",
     "claims": "undeleted.claims",
     "statistics": "undeleted.curate.statistics",

@@ -48,7 +48,7 @@ def dynamic_game(
 ) -> Outcome:
     """DynamicGame_0: the real world.  An attacker that returns nothing says what it saw.
 
-    >>> from undeleted.baselines.retrain import Retrain, median
+    >>> from undeleted.games.baselines.retrain import Retrain, median
     >>> from undeleted.foundations.coins import seeded
     >>> def attacker(world):
     ...     world.corrupt(4)

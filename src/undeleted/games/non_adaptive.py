@@ -23,7 +23,7 @@ def non_adaptive_game(
 ) -> Transcript:
     """Delete the points at these indices, one by one.
 
-    >>> from undeleted.baselines.retrain import Retrain, median
+    >>> from undeleted.games.baselines.retrain import Retrain, median
     >>> from undeleted.foundations.coins import seeded
     >>> non_adaptive_game(Retrain(median), [0, 4, 9, 9, 9], [4, 3], seeded(7)).outputs
     (9, 4, 4)

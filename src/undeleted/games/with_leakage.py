@@ -9,16 +9,16 @@ from undeleted.foundations.coins import Coins
 from undeleted.foundations.schema import Schema
 from undeleted.games.algorithm import Point
 from undeleted.games.dynamic import Attacker, Leakage
+from undeleted.games.leaky import LeakyMechanism
 from undeleted.games.simulator import SimulatedWorld
 from undeleted.games.worlds import World
-from undeleted.leaky import LeakyMechanism
 
 
 class WithLeakage:
     """A leaky mechanism, playing; `leaked` is what a simulator must be told.
 
     >>> from undeleted.foundations.coins import seeded
-    >>> from undeleted.leaky.hidden_range_median import HiddenRangeMedian
+    >>> from undeleted.games.leaky.hidden_range_median import HiddenRangeMedian
     >>> from undeleted.foundations.privacy import Budget
     >>> from undeleted.foundations.schema import Number
     >>> age = Number("age", min=0, max=120)

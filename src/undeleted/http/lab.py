@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from undeleted.attacks import batch_queries, kmeans_line
-from undeleted.attacks._blocks import single
-from undeleted.attacks._picture import as_png, hidden_picture, seen_after
-from undeleted.attacks._reconstruction import exact_answers
-from undeleted.attacks._tasks import BatchQueries
-from undeleted.attacks.median_walk import DOMAIN, median_walk, stage
 from undeleted.errors import BadQuestion, UnknownName
 from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace, seeded
-from undeleted.games import World, dynamic_game
+from undeleted.games.attacks import batch_queries, kmeans_line
+from undeleted.games.attacks.median_walk import DOMAIN, median_walk, stage
+from undeleted.games.dynamic import dynamic_game
+from undeleted.games.reconstruction.block_attackers import single
+from undeleted.games.reconstruction.fourier_queries import exact_answers
+from undeleted.games.reconstruction.pictures import as_png, hidden_picture, seen_after
+from undeleted.games.reconstruction.tasks import BatchQueries
+from undeleted.games.worlds import World
 from undeleted.http import charts
 
 SEEDS = 10_000

@@ -15,8 +15,6 @@ import pytest
 
 from support.attackers import adaptive, all_orders
 from undeleted.audit.exact import GAMES, FiniteWorld, verify
-from undeleted.baselines._points import without
-from undeleted.baselines.retrain import Retrain, median
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms.bulletin_board import BulletinBoard
 from undeleted.curate.mechanisms.exact_sum import ExactSum
@@ -25,8 +23,12 @@ from undeleted.curate.releases.linear import Linear
 from undeleted.foundations import registry
 from undeleted.foundations.coins import exact_law, seeded
 from undeleted.foundations.schema import Category, Number, Schema
-from undeleted.games import ReleaseOnce, dynamic_game, ideal_game, simulate
+from undeleted.games.baselines._points import without
+from undeleted.games.baselines.retrain import Retrain, median
+from undeleted.games.dynamic import dynamic_game, ideal_game
+from undeleted.games.release_once import ReleaseOnce
 from undeleted.games.similarity import total_variation
+from undeleted.games.simulator import simulate
 from undeleted.games.transcript import plain
 
 HERE = Path(__file__).parent

@@ -7,7 +7,7 @@ from support.worlds import SmallWorld
 from undeleted.curate.mechanisms import ExactSum
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.schema import Number, Schema
-from undeleted.games import ReleaseOnce
+from undeleted.games.release_once import ReleaseOnce
 
 X = Number("x", min=0, max=2)
 WORLD = SmallWorld(ExactSum(X), Schema([X]), points=(0, 1, 2), others=(2, 2, 0))

@@ -5,12 +5,12 @@ from itertools import combinations, combinations_with_replacement
 import pytest
 
 from support.worlds import SmallWorld
-from undeleted.baselines.retrain import median
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms import FrozenMedian
 from undeleted.curate.mechanisms.frozen_median import Frozen
 from undeleted.errors import NoRecords
 from undeleted.foundations.schema import Number, Schema
+from undeleted.games.baselines.retrain import median
 
 X = Number("x", min=0, max=9)
 WORLD = SmallWorld(FrozenMedian(X), Schema([X]), points=(0, 5, 9), others=(1, 1, 2))

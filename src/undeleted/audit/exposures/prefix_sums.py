@@ -1,19 +1,19 @@
 """Two centres on a line: sizes and sums follow from how they move, and neighbouring sums expose people.
 
 The attack of the paper's appendix, on whatever publishes two numbers for one column (see
-`undeleted.attacks.kmeans_line`).
+`undeleted.games.attacks.kmeans_line`).
 """
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from undeleted.attacks.kmeans_line import State, order_of, read_off
 from undeleted.audit.columns import Record
 from undeleted.audit.exposures import Exposure, Stage
 from undeleted.audit.lab import Lab, numbers
 from undeleted.audit.pairs import Space
 from undeleted.foundations.coins import Coins
+from undeleted.games.attacks.kmeans_line import State, order_of, read_off
 
 PEOPLE, OWN = 400, 120
 MARGIN = 1e-2  # how far from the middle of its centres a clustering may draw the line

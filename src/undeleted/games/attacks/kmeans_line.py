@@ -1,0 +1,243 @@
+"""Watch two centres move on the line, and read off people who stayed (P8, Appendix A).
+
+    a far centre that stands still gives a size:   m₂ = (a − c₂')/(c₂ − c₂')   for the deleted a
+    sizes and centres give the total, and so at every later step   m₁ = (c₂n − T)/(c₂ − c₁)
+    centre × size is a prefix sum; less one's own points, the sum of the u leftmost others
+    two neighbouring u expose one person exactly
+
+Integer sums throughout; whatever does not come out whole, or not between the boundaries it should lie
+between, is dropped: a claim is never a guess.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from undeleted.errors import BadQuestion
+from undeleted.foundations.coins import DiscreteGaussian, seeded
+from undeleted.games.attacks._event_search import event_search
+from undeleted.games.attacks._two_means import TOP, TwoMeans
+from undeleted.games.reconstruction.pictures import require_writable
+
+FACTS = {
+    "claim": "P8",
+    "controls": "a share α of the points",
+    "learns": "people near the boundary, exactly",
+    "predicts": "single jumps expose one person each",
+}
+CLEAR = 1e-3  # a sum or a size that is blurred by more than this is not used
+STILL = 1e-6  # a centre that moved less than this did not move: one point moves it by far more
+
+
+@dataclass(frozen=True)
+class State:
+    """What was seen after some deletions: centres, how many are left, which own points are left."""
+
+    centres: tuple[float, float]
+    n: int
+    deleted: tuple[int, ...]  # in this step
+
+
+def kmeans_line(world: TwoMeans, margin: float = 1e-9) -> list[State]:
+    """Delete own points in an order that moves the boundary little by little; remember all that was seen."""
+    states = [State(world.look(), world.n, ())]
+    for value in order_of(world.own, states[0].centres, 3 * margin):
+        world.delete(value)
+        states.append(State(world.look(), world.n, (value,)))
+    return states
+
+
+def order_of(own: Any, centres: tuple[float, float], doubt: float) -> list[int]:
+    """First the points near the boundary, whose side would be in doubt; then small pushes left, then right.
+
+    Deleting a point above its centre lowers the centre, and the boundary with it, by (a − c)/m.
+    """
+    c1, c2 = centres
+    boundary = (c1 + c2) / 2
+    near = [int(v) for v in own if abs(v - boundary) <= doubt * (c2 - c1)]
+    rest = [int(v) for v in own if abs(v - boundary) > doubt * (c2 - c1)]
+    push = {v: v - (c1 if v < boundary else c2) for v in rest}
+    left = sorted((v for v in rest if push[v] > 0), key=lambda v: push[v])
+    right = sorted((v for v in rest if push[v] <= 0), key=lambda v: -push[v])
+    return [*near, *left, *right]
+
+
+def read_off(states: Sequence[State], own: Any, margin: float, blur: float = 0.0) -> dict[int, int]:
+    """People by rank among those who are not the attacker's: {rank: value}.
+
+    `blur` is how far a centre may be from what was published, beyond the last bits of floating point.
+    """
+    total = total_of(states, blur)
+    if total is None:
+        return {}
+    left = sorted(int(v) for v in own)
+    prefixes: dict[int, tuple[int, float] | None] = {}
+    for state in states:
+        for value in state.deleted:
+            total -= value
+            left.remove(value)
+        found = prefix_of(state, total, np.array(left, dtype=np.int64), margin, blur)
+        if found is None:
+            continue
+        rank, value, boundary = found
+        known = prefixes.get(rank, (value, boundary))
+        prefixes[rank] = None if known is None or known[0] != value else (value, boundary)
+    return dict(_neighbours(prefixes, margin))
+
+
+def total_of(states: Sequence[State], blur: float = 0.0) -> int | None:
+    """The sum of all values at the first state, from the first step that lets a size be computed."""
+    gone = 0
+    if blur * states[0].n > CLEAR:
+        return None
+    for before, after in pairwise(states):
+        [a] = after.deleted
+        for mine, far in ((1, 0), (0, 1)):
+            if not _moved(before, after, far) and _moved(before, after, mine):
+                size = (a - after.centres[mine]) / (before.centres[mine] - after.centres[mine])
+                total = before.centres[mine] * round(size) + before.centres[far] * (before.n - round(size))
+                if (
+                    0 < round(size) < before.n
+                    and abs(size - round(size)) < 1e-3
+                    and _is_whole(total, before.n * blur)
+                ):
+                    return round(total) + gone
+        gone += a
+    return None
+
+
+def prefix_of(
+    state: State, total: int, own: Any, margin: float, blur: float = 0.0
+) -> tuple[int, int, float] | None:
+    """How many others the left cluster holds, their sum, and where it ends."""
+    c1, c2 = state.centres
+    if c2 <= c1:
+        return None
+    size = (c2 * state.n - total) / (c2 - c1)
+    m = round(size)
+    boundary = (c1 + c2) / 2
+    if not 0 < m < state.n or abs(size - m) > CLEAR or not _is_whole(c1 * m, m * blur):
+        return None
+    if np.any(np.abs(own - boundary) <= margin * (c2 - c1)):
+        return None  # an own point so near the boundary may lie on either side
+    mine = own[own < boundary]
+    return m - mine.size, round(c1 * m) - int(mine.sum()), boundary
+
+
+def _neighbours(prefixes: dict[int, tuple[int, float] | None], margin: float) -> Any:
+    for rank, entry in sorted(prefixes.items()):
+        following = prefixes.get(rank + 1)
+        if entry is None or following is None:
+            continue
+        value = following[0] - entry[0]
+        slack = 1 + margin * TOP
+        if min(entry[1], following[1]) - slack <= value <= max(entry[1], following[1]) + slack:
+            yield rank, value
+
+
+def _moved(before: State, after: State, which: int) -> bool:
+    return abs(before.centres[which] - after.centres[which]) > STILL
+
+
+def _is_whole(x: float, blur: float) -> bool:
+    """Whether a sum is whole, to 1e-8, to the last few bits of its floating point, or to a stated blur."""
+    return abs(x - round(x)) <= max(1e-8, 64 * abs(x) * 2.0**-52, blur)
+
+
+def people(n: int, distribution: str, seed: int) -> Any:
+    """Integers: spread evenly, or around two middles."""
+    coins = seeded(f"people {seed}")
+    if distribution == "uniform":
+        return coins.integers(0, TOP, n)
+    middles = np.where(coins.bits(n) == 1, 7 * TOP // 10, 3 * TOP // 10)
+    return np.clip(coins.noisy(DiscreteGaussian(TOP / 10), middles), 0, TOP - 1)
+
+
+def run(
+    *,
+    n: Annotated[int, "how many people"] = 10_000,
+    alpha: Annotated[float, "the share of them that is the attacker's"] = 0.1,
+    distribution: Annotated[Literal["uniform", "bimodal"], "how their values are spread"] = "uniform",
+    against: Annotated[
+        Literal["lloyd", "sklearn", "release-once", "undeleted"], "the curator under attack"
+    ] = "lloyd",
+    digits: Annotated[int, "round the centres to so many decimals first; −1 for none"] = -1,
+    picture: Annotated[str, "write a picture here (.png, .svg or .html)"] = "",
+    seed: Annotated[int, "the same seed gives the same run"] = 7,
+) -> dict[str, Any]:
+    """Play the game of Appendix A and count the people that were read off exactly."""
+    if not 0 < alpha < 1 or round(alpha * n) < 1 or n - round(alpha * n) < 4:
+        problem = f"n = {n} with a share of {alpha} leaves no game."
+        raise BadQuestion(problem, "Leave the attacker a point and 4 others.")
+    if picture:
+        require_writable(picture, "altair")
+    others, world, states, margin = play(n, alpha, distribution, against, seed)
+    found = read_off(_rounded(states, digits), world.own, margin, _blur(digits))
+    right = right_of(found, others)
+    if picture:
+        from undeleted.games.reconstruction.line_picture import line_picture
+
+        line_picture(picture, others, states, right)
+    return {
+        "attack": "kmeans-line",
+        "against": against,
+        "n": n,
+        "distribution": distribution,
+        "controlled": int(world.own.size),
+        "own_points": int(world.own.size),
+        "deletions": world.deletions,
+        "recovered_points": len(right),
+        "false_positives": len(found) - len(right),
+        "undeleted": int(others.size),
+        "events": _events(states),
+        "works_from_digits": _least_digits(states, world.own, margin, others),
+        "seed": seed,
+    }
+
+
+def play(
+    n: int, alpha: float, distribution: str, against: str, seed: int
+) -> tuple[Any, TwoMeans, list[State], float]:
+    """Those who stay, the world, all that was seen in it, and how far from the middle it may have stopped."""
+    values = people(n, distribution, seed)
+    chosen = seeded(f"own {seed}").choose(n, round(alpha * n))
+    world = TwoMeans(values, values[chosen], against, seeded(seed), seed=seed % 2**31)
+    margin = 1e-2 if against == "sklearn" else 1e-9
+    return np.sort(np.delete(values, chosen)), world, kmeans_line(world, margin), margin
+
+
+def _rounded(states: Sequence[State], digits: int) -> Sequence[State]:
+    if digits < 0:
+        return states
+    return [State((round(s.centres[0], digits), round(s.centres[1], digits)), s.n, s.deleted) for s in states]
+
+
+def _events(states: Sequence[State]) -> dict[str, int]:
+    """The paper's own search: events in which both centres moved, and those it solves uniquely."""
+    moved = solved = 0
+    for before, after in pairwise(states):
+        if _moved(before, after, 0) and _moved(before, after, 1):
+            moved += 1
+            solved += len(event_search(before.centres, after.centres, before.n, list(after.deleted))) == 1
+    return {"both_moved": moved, "unique": solved}
+
+
+def _least_digits(states: Sequence[State], own: Any, margin: float, others: Any) -> int | None:
+    """The fewest decimals of the centres that still give somebody away; None if no number of them does."""
+    for digits in range(13):
+        found = read_off(_rounded(states, digits), own, margin, _blur(digits))
+        if right_of(found, others):
+            return digits
+    return None
+
+
+def _blur(digits: int) -> float:
+    return 0.5 * 10.0**-digits if digits >= 0 else 0.0
+
+
+def right_of(found: dict[int, int], others: Any) -> dict[int, int]:
+    """The claims that are true."""
+    return {rank: v for rank, v in found.items() if 0 <= rank < others.size and others[rank] == v}

@@ -12,11 +12,11 @@ from math import factorial, prod
 import altair as alt
 
 from bench import Bench
-from undeleted.audit._channel import Channel
-from undeleted.audit._steps import Steps
-from undeleted.audit._tree import by_value, grow, leaves, restricted, sequences, spread
-from undeleted.audit.exact import FiniteWorld, verify
-from undeleted.audit.subjects import Noise, subject
+from undeleted.verify.best_simulator import Channel
+from undeleted.verify.exact import FiniteWorld, verify
+from undeleted.verify.history_tree import by_value, grow, leaves, restricted, sequences, spread
+from undeleted.verify.small_worlds import Noise, subject
+from undeleted.verify.step_laws import Steps
 
 WORLDS = (  # domain, n, k, low, high
     (2, 3, 1, 0, 3),

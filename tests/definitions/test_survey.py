@@ -9,12 +9,12 @@ from fractions import Fraction
 
 import pytest
 
-from undeleted.audit.exact import verify
 from undeleted.definitions._specimens import batch_queries, specimen, specimens
 from undeleted.definitions._table import FOLDER, about, ask, in_order, survey
 from undeleted.definitions.chourasia_shah_2023 import chourasia_shah_2023
 from undeleted.foundations import registry
 from undeleted.report.survey import page
+from undeleted.verify.exact import verify
 
 NAMES = registry.names(FOLDER)
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from support.estimators import GROWN, NAMES, OF_NUMBERS, SETTINGS, WITHOUT_Y, make, rows, taken
-from undeleted.audit.exact import FiniteWorld, verify
 from undeleted.errors import (
     BadBounds,
     BadBudget,
@@ -24,6 +23,7 @@ from undeleted.foundations import registry
 from undeleted.foundations.coins import ClampedGeometric, NoNoise
 from undeleted.foundations.privacy import Budget, Zcdp, account
 from undeleted.games.baselines._points import without
+from undeleted.verify.exact import FiniteWorld, verify
 
 sklearn = pytest.importorskip("sklearn")
 from sklearn.exceptions import NotFittedError  # noqa: E402

@@ -3,9 +3,9 @@
 import importlib
 from typing import Any
 
-from undeleted.audit.divergence import Divergence, privacy_of_the_undeleted
-from undeleted.audit.exact import Game, Verdict, verify
-from undeleted.audit.subjects import subject
+from undeleted.verify.divergence import Divergence, privacy_of_the_undeleted
+from undeleted.verify.exact import Game, Verdict, verify
+from undeleted.verify.small_worlds import subject
 
 LIMIT = 600.0  # seconds; no world here comes near it, or a verdict would depend on the machine
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from undeleted.audit.exact import FiniteWorld, verify
 from undeleted.claims._claim import Found, Setting, exactly
 from undeleted.claims._pictures import bars
 from undeleted.claims._runs import least, optimum
+from undeleted.verify.exact import FiniteWorld, verify
 
 SAYS = (
     "The attacker controls a fixed set of points and chooses their order as it goes; the simulator is "

@@ -4,7 +4,6 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from undeleted.audit.subjects import Noise, build
 from undeleted.claims._claim import Found, Setting, exactly
 from undeleted.claims._pictures import bars
 from undeleted.claims._runs import least, optimum
@@ -13,6 +12,7 @@ from undeleted.games.dynamic import dynamic_game, ideal_game
 from undeleted.games.similarity import total_variation
 from undeleted.games.simulator import simulate
 from undeleted.games.worlds import World
+from undeleted.verify.small_worlds import Noise, build
 
 SAYS = (
     "The attacker decides as it goes which points to corrupt and which of those to delete. Any stateless "

@@ -1,11 +1,11 @@
 """Safety with leakage: what a simulator must be told besides, for the rest to be safe."""
 
-from undeleted.audit.exact import FiniteWorld, verify
 from undeleted.claims._claim import Found, Setting, exactly, more_than
 from undeleted.claims._pictures import bars
 from undeleted.claims._runs import least, optimum
 from undeleted.games.baselines.retrain import Retrain, median
 from undeleted.games.dynamic import Leakage
+from undeleted.verify.exact import FiniteWorld, verify
 
 SAYS = (
     "An algorithm is (k, g)-undeleted-safe if the simulator, handed g(D) besides, can write the rest. With "

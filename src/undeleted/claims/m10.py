@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from undeleted.audit.exact import FiniteWorld, verify
 from undeleted.claims._claim import Found, Setting, exactly
 from undeleted.claims._pictures import bars
 from undeleted.claims._runs import optimum
@@ -11,6 +10,7 @@ from undeleted.claims.d1 import guess
 from undeleted.definitions._specimens import specimen
 from undeleted.definitions._table import ask
 from undeleted.games.baselines.retrain import Retrain, median, total
+from undeleted.verify.exact import FiniteWorld, verify
 
 SAYS = (
     "Retraining from scratch after every deletion is the ideal that definitions of unlearning imitate, and "

@@ -65,7 +65,7 @@ def _claims() -> list[dict[str, str]]:
 
 def _subjects() -> list[dict[str, str]]:
     """What `verify` takes, with the file that it comes from."""
-    from undeleted.audit.subjects import MADE_OF, folder_of, names
+    from undeleted.verify.small_worlds import MADE_OF, folder_of, names
 
     def summary(name: str) -> str:
         base = MADE_OF.get(name, (name, {}))[0]

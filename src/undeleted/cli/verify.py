@@ -62,9 +62,9 @@ def verify(
     Exit code 0: the least δ is 0.  1: it is positive; the witness shows why.  3: the bounds leave it open.
     With --privacy (adaptive deletions; no game, leakage or side) 1 says that δ > 0 at the ε that was given.
     """
-    from undeleted.audit.divergence import privacy_of_the_undeleted
-    from undeleted.audit.exact import verify as verify_world
-    from undeleted.audit.subjects import Noise, subject
+    from undeleted.verify.divergence import privacy_of_the_undeleted
+    from undeleted.verify.exact import verify as verify_world
+    from undeleted.verify.small_worlds import Noise, subject
 
     noise = Noise(_fraction(ratio), low, high)
     chosen = subject(name, domain=domain, n=n, k=k, noise=noise, leakage=leakage, side=SIDES[side])

@@ -12,9 +12,9 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from undeleted.audit._steps import Batch
-from undeleted.audit._tree import Move, Moves, Node, grow
 from undeleted.definitions._specimens import Data, Specimen
+from undeleted.verify.history_tree import Move, Moves, Node, grow
+from undeleted.verify.step_laws import Batch
 
 ZERO, ONE = Fraction(0), Fraction(1)
 FACTOR, DELTA = Fraction(8), Fraction(3, 10)  # e^ε and δ

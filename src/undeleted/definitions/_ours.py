@@ -1,8 +1,8 @@
 """The paper's own definition, by the exact verifier."""
 
-from undeleted.audit.exact import Game, verify
 from undeleted.definitions._answer import Answer
 from undeleted.definitions._specimens import Specimen
+from undeleted.verify.exact import Game, verify
 
 
 def ours(specimen: Specimen, game: Game) -> Answer:

@@ -10,8 +10,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from undeleted.audit._steps import Steps
-from undeleted.audit.finite_world import FiniteWorld
 from undeleted.curate.mechanisms.bulletin_board import BulletinBoard
 from undeleted.curate.mechanisms.exact_sum import ExactSum
 from undeleted.curate.mechanisms.frozen_median import FrozenMedian
@@ -28,6 +26,8 @@ from undeleted.games.baselines.xor_pad import XorPad
 from undeleted.games.baselines.xor_undeleted import XorUndeleted
 from undeleted.games.release_once import ReleaseOnce
 from undeleted.games.transcript import plain
+from undeleted.verify.finite_world import FiniteWorld
+from undeleted.verify.step_laws import Steps
 
 Data: TypeAlias = tuple[Point, ...]
 Batches: TypeAlias = tuple[tuple[Point, ...], ...]

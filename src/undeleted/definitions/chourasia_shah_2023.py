@@ -8,10 +8,10 @@ from fractions import Fraction
 from itertools import chain, combinations
 from typing import Any
 
-from undeleted.audit._channel import Channel
-from undeleted.audit._tree import Move, Node, grow
 from undeleted.definitions._answer import DELTA, FACTOR, ZERO, Answer, data_sets, worst
 from undeleted.definitions._specimens import Specimen
+from undeleted.verify.best_simulator import Channel
+from undeleted.verify.history_tree import Move, Node, grow
 
 KIND = "privacy"
 SOURCE = "Chourasia and Shah, Forget unlearning: towards true data deletion in machine learning, ICML 2023"

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from undeleted.audit._program import Program
 from undeleted.definitions._answer import FACTOR, ONE, ZERO, Answer, close, data_sets, marginal
 from undeleted.definitions._specimens import Specimen
 from undeleted.foundations.coins import Enumerated, outcomes
 from undeleted.games.transcript import plain
+from undeleted.verify.linear_program import Program
 
 KIND = "retraining"
 SOURCE = (

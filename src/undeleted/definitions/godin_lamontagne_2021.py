@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from undeleted.audit._channel import Channel
 from undeleted.definitions._answer import Answer, data_sets, equal
 from undeleted.definitions._specimens import Specimen
+from undeleted.verify.best_simulator import Channel
 
 KIND = "retraining"
 SOURCE = "Godin and Lamontagne, Deletion-compliance in the absence of privacy, PST 2021"

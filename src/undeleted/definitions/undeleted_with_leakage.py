@@ -5,11 +5,11 @@ Sim(g(D), z0, the corrupted)  ≈  everything that was published;   g = ⊥ is D
 
 from dataclasses import replace
 
-from undeleted.audit.exact import verify
 from undeleted.definitions._answer import Answer
 from undeleted.definitions._ours import ours
 from undeleted.definitions._specimens import Specimen
 from undeleted.games.dynamic import Leakage
+from undeleted.verify.exact import verify
 
 KIND = "ours"
 SOURCE = (

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from support.attackers import adaptive, all_orders
-from undeleted.audit.exact import GAMES, FiniteWorld, verify
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms.bulletin_board import BulletinBoard
 from undeleted.curate.mechanisms.exact_sum import ExactSum
@@ -30,6 +29,7 @@ from undeleted.games.release_once import ReleaseOnce
 from undeleted.games.similarity import total_variation
 from undeleted.games.simulator import simulate
 from undeleted.games.transcript import plain
+from undeleted.verify.exact import GAMES, FiniteWorld, verify
 
 HERE = Path(__file__).parent
 NAMES = registry.names("undeleted.curate.mechanisms")

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from undeleted.audit.columns import Column, Record
-from undeleted.audit.subjects import FOLDERS, MADE_OF, build, names
 from undeleted.errors import BadQuestion, UnknownName
 from undeleted.foundations import registry
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.games.baselines.certified_removal import CertifiedRemoval
+from undeleted.verify.small_worlds import FOLDERS, MADE_OF, build, names
 
 OURS = {"mechanism": FOLDERS[0], "leaky": FOLDERS[1], "baseline": FOLDERS[2], "retrain": "", "recompute": ""}
 SETTINGS = {"epsilon": 1.0, "high": None, "horizon": 64}

@@ -15,11 +15,11 @@ from fractions import Fraction
 from time import monotonic
 from typing import Any
 
-from undeleted.audit._steps import Batch, Data, Steps
-from undeleted.audit._tree import Label, Move, Node, grow, in_batches
-from undeleted.audit.exact import factor_of
-from undeleted.audit.finite_world import FiniteWorld, check_runs
 from undeleted.errors import BadWorld
+from undeleted.verify.exact import factor_of
+from undeleted.verify.finite_world import FiniteWorld, check_runs
+from undeleted.verify.history_tree import Label, Move, Node, grow, in_batches
+from undeleted.verify.step_laws import Batch, Data, Steps
 
 ZERO = Fraction(0)
 

@@ -19,8 +19,8 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from undeleted.audit._program import ONE, ZERO, Program, rational
-from undeleted.audit._tree import Mass, shape_of
+from undeleted.verify.history_tree import Mass, shape_of
+from undeleted.verify.linear_program import ONE, ZERO, Program, rational
 
 Kernel = dict[Any, dict[Any, Fraction]]  # K(τ | w), by w
 

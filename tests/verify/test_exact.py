@@ -20,9 +20,6 @@ from support.small_algorithms import (
     TellsByKind,
     WithClosure,
 )
-from undeleted.audit._program import Program, Solved
-from undeleted.audit.exact import GAMES, FiniteWorld, verify
-from undeleted.audit.subjects import Noise, names, subject
 from undeleted.curate.mechanisms.noisy_sum import NoisySum
 from undeleted.foundations.coins import ClampedGeometric, exact_law
 from undeleted.foundations.schema import Number, Schema
@@ -30,6 +27,9 @@ from undeleted.games.baselines.recompute import Recompute
 from undeleted.games.baselines.retrain import Retrain, median
 from undeleted.games.dynamic import Leakage
 from undeleted.games.release_once import ReleaseOnce
+from undeleted.verify.exact import GAMES, FiniteWorld, verify
+from undeleted.verify.linear_program import Program, Solved
+from undeleted.verify.small_worlds import Noise, names, subject
 
 HALF = Fraction(1, 2)
 X = Number("x", min=0, max=1)
@@ -338,7 +338,7 @@ SAFE_BASELINES = {"ignore", "xor-pad", "cumulative-xor-pad", "tree-counter", "re
 
 
 def test_every_baseline_that_should_fail_fails_with_its_witness():
-    from undeleted.audit.subjects import MADE_OF, folder_of
+    from undeleted.verify.small_worlds import MADE_OF, folder_of
 
     for name in names():
         base = MADE_OF.get(name, (name, {}))[0]

@@ -15,9 +15,9 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, TypeAlias
 
-from undeleted.audit._program import ONE, ZERO, Program
-from undeleted.audit._steps import Data
-from undeleted.audit._tree import Label, Mass, Node
+from undeleted.verify.history_tree import Label, Mass, Node
+from undeleted.verify.linear_program import ONE, ZERO, Program
+from undeleted.verify.step_laws import Data
 
 Corrupted: TypeAlias = tuple[tuple[int, Any], ...]
 View: TypeAlias = tuple[Any, ...]  # z0, ((i, x_i),), z1, ((j, x_j),), z2, …

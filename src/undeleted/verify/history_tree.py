@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from undeleted.audit._steps import Batch, Data, Steps
+from undeleted.verify.step_laws import Batch, Data, Steps
 
 Label: TypeAlias = tuple[Any, ...]
 Mass: TypeAlias = dict[int, Fraction]

@@ -13,15 +13,15 @@ from support.small_algorithms import (
     Remembering,
     SecretDice,
 )
-from undeleted.audit.divergence import privacy_of_the_undeleted
-from undeleted.audit.exact import FiniteWorld, verify
-from undeleted.audit.subjects import subject
 from undeleted.curate.mechanisms.exact_sum import ExactSum
 from undeleted.curate.mechanisms.noisy_sum import NoisySum
 from undeleted.errors import BadBudget, BadWorld, NotEnumerable, NotReproducible, TooLarge, UnknownName
 from undeleted.foundations.coins import DiscreteLaplace
 from undeleted.foundations.schema import Number, Schema
 from undeleted.games.baselines.retrain import Retrain, median
+from undeleted.verify.divergence import privacy_of_the_undeleted
+from undeleted.verify.exact import FiniteWorld, verify
+from undeleted.verify.small_worlds import subject
 
 X = Number("x", min=0, max=1)
 

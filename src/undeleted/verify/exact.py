@@ -18,15 +18,15 @@ from fractions import Fraction
 from time import monotonic
 from typing import Any, Literal, TypeAlias
 
-from undeleted.audit import _games
-from undeleted.audit._games import Setting
-from undeleted.audit._program import ONE, ZERO
-from undeleted.audit._steps import Data, Steps
-from undeleted.audit._tree import Node, by_index, by_value, first_difference, in_batches
-from undeleted.audit._witness import says_next, simulator_of, witness_of
-from undeleted.audit.finite_world import FiniteWorld, check_runs, tree_of
 from undeleted.errors import BadBudget, BadWorld
 from undeleted.games.transcript import plain
+from undeleted.verify import _game_bounds
+from undeleted.verify._evidence import says_next, simulator_of, witness_of
+from undeleted.verify._game_bounds import Setting
+from undeleted.verify.finite_world import FiniteWorld, check_runs, tree_of
+from undeleted.verify.history_tree import Node, by_index, by_value, first_difference, in_batches
+from undeleted.verify.linear_program import ONE, ZERO
+from undeleted.verify.step_laws import Data, Steps
 
 __all__ = ["GAMES", "FiniteWorld", "Game", "Optimum", "Verdict", "factor_of", "verify"]
 
@@ -193,7 +193,11 @@ def _verify_class(
         shortcuts,
         deterministic,
     )
-    solve = {"non-adaptive": _games.non_adaptive, "static": _games.static, "dynamic": _games.dynamic}[game]
+    solve = {
+        "non-adaptive": _game_bounds.non_adaptive,
+        "static": _game_bounds.static,
+        "dynamic": _game_bounds.dynamic,
+    }[game]
     literal, keep = solve(setting, False), solve(setting, True)
     # A simulator that keeps z0 is a simulator: what it reaches, the best of all reaches too.
     literal = replace(literal, upper=min(literal.upper, keep.upper))

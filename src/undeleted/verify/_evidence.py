@@ -4,10 +4,10 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from undeleted.audit._games import Found, Where
-from undeleted.audit._program import ZERO
-from undeleted.audit._steps import Steps
-from undeleted.audit._tree import Label, Node, Tree, next_outputs
+from undeleted.verify._game_bounds import Found, Where
+from undeleted.verify.history_tree import Label, Node, Tree, next_outputs
+from undeleted.verify.linear_program import ZERO
+from undeleted.verify.step_laws import Steps
 
 
 def says_next(steps: Steps, tree: Tree) -> list[dict[str, Any]]:

@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from undeleted.audit.divergence import privacy_of_the_undeleted
-from undeleted.audit.exact import FiniteWorld
-from undeleted.audit.subjects import Noise, subject
+from undeleted.verify.divergence import privacy_of_the_undeleted
+from undeleted.verify.exact import FiniteWorld
+from undeleted.verify.small_worlds import Noise, subject
 
 
 def divergence(name, domain=2, n=3, k=2, epsilon=0.0, **more):

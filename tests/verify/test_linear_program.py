@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from undeleted.audit._program import Program, solve_exactly
+from undeleted.verify.linear_program import Program, solve_exactly
 
 FRACTIONS = st.fractions(-3, 3, max_denominator=6)
 

@@ -12,7 +12,6 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
-from undeleted.audit.finite_world import FiniteWorld
 from undeleted.curate.mechanisms.noisy_sum import NoisySum
 from undeleted.curate.releases.linear import Linear
 from undeleted.curate.statistics import ClippedSum, Count, Statistic
@@ -25,6 +24,7 @@ from undeleted.games.baselines.retrain import median, total
 from undeleted.games.dynamic import Leakage
 from undeleted.games.release_once import ReleaseOnce
 from undeleted.games.with_leakage import SHARED, WithLeakage
+from undeleted.verify.finite_world import FiniteWorld
 
 FOLDERS = ("undeleted.curate.mechanisms", "undeleted.games.leaky", "undeleted.games.baselines")
 MADE_OF: dict[str, tuple[str, dict[str, Any]]] = {

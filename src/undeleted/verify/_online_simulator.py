@@ -18,9 +18,9 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from undeleted.audit._channel import Bounds, Kernel
-from undeleted.audit._program import ONE, ZERO, Program, rational
-from undeleted.audit._tree import Label, Mass, Node, shape_of
+from undeleted.verify.best_simulator import Bounds, Kernel
+from undeleted.verify.history_tree import Label, Mass, Node, shape_of
+from undeleted.verify.linear_program import ONE, ZERO, Program, rational
 
 Seen = tuple[int, int]
 

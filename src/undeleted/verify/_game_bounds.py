@@ -15,13 +15,30 @@ from math import factorial, prod
 from time import monotonic
 from typing import Any
 
-from undeleted.audit import _dynamic
-from undeleted.audit._channel import Bounds, Channel, Kernel
-from undeleted.audit._online import Online, Preferred, alike_firsts, attackers, chooser, count_attackers
-from undeleted.audit._program import ONE, ZERO
-from undeleted.audit._steps import Data
-from undeleted.audit._tree import Label, Mass, Node, Path, Tree, leaves, restricted, sequences, spread
 from undeleted.errors import TooLarge
+from undeleted.verify import _corrupting_simulator
+from undeleted.verify._online_simulator import (
+    Online,
+    Preferred,
+    alike_firsts,
+    attackers,
+    chooser,
+    count_attackers,
+)
+from undeleted.verify.best_simulator import Bounds, Channel, Kernel
+from undeleted.verify.history_tree import (
+    Label,
+    Mass,
+    Node,
+    Path,
+    Tree,
+    leaves,
+    restricted,
+    sequences,
+    spread,
+)
+from undeleted.verify.linear_program import ONE, ZERO
+from undeleted.verify.step_laws import Data
 
 MOST_ATTACKERS = 64  # of a kind, tried one by one where the bounds do not meet before
 MOST_VARIABLES = 2_000_000  # beyond this HiGHS needs more memory than a small machine has
@@ -235,18 +252,18 @@ def _controlled(setting: Setting, length: int) -> dict[tuple[Any, ...], list[int
     return chosen
 
 
-def _dynamic_attackers(setting: Setting, keep: bool) -> Iterator[_dynamic.Attacker]:
+def _dynamic_attackers(setting: Setting, keep: bool) -> Iterator[_corrupting_simulator.Attacker]:
     firsts = alike_firsts(setting.roots)
     outputs = sorted({z for root in setting.roots.values() for cs in root.moves.values() for z in cs})
     for k in range(1, setting.k + 1):  # those who corrupt fewer come first
-        tried = _dynamic.attackers(
+        tried = _corrupting_simulator.attackers(
             firsts, outputs, setting.n, k, alike=setting.symmetric, may_stop=k == 1 and not keep
         )
         yield from islice(tried, MOST_ATTACKERS) if setting.k > 1 else tried
 
 
 def _with_attacker(
-    setting: Setting, found: Found, attacker: _dynamic.Attacker, keep: bool
+    setting: Setting, found: Found, attacker: _corrupting_simulator.Attacker, keep: bool
 ) -> tuple[Found, bool]:
     """What one more attacker of the dynamic game proves, and whether its own optimum is exact."""
     if setting.symmetric:
@@ -259,12 +276,12 @@ def _with_attacker(
     def label(i: int, x: Any) -> Label:
         return (x,) if setting.symmetric else ((i, x),)
 
-    views = _dynamic.views_of(setting.roots, data_sets, in_tree, attacker, label)
+    views = _corrupting_simulator.views_of(setting.roots, data_sets, in_tree, attacker, label)
     inputs = {
         w: {number: mass[d] for number, d in in_tree.items() if d in mass}
         for w, mass in setting.tree.inputs().items()
     }
-    lower, exact, size = _dynamic.lower_bound(
+    lower, exact, size = _corrupting_simulator.lower_bound(
         data_sets, inputs, views, setting.high, keep, max(0.0, setting.seconds)
     )
     better = lower > found.lower

@@ -11,8 +11,8 @@ from typing import Any
 from scipy.stats import binom
 
 from bench import Bench
+from undeleted.audit.auditor import Options, audit
 from undeleted.audit.bounds import at_most
-from undeleted.audit.statistical import Options, audit
 from undeleted.audit.targets import Named
 from undeleted.errors import TargetFailed
 

@@ -1,7 +1,7 @@
 """Code that nobody here wrote, audited: what each promises, and what the audit found."""
 
 from bench import Bench
-from undeleted.audit.statistical import Options, audit
+from undeleted.audit.auditor import Options, audit
 from undeleted.audit.targets import Named
 
 RETRAINED = "nothing about deletions: retrained by us on what is left"

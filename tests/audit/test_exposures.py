@@ -12,7 +12,7 @@ from undeleted.audit.exposures.rank_walk import OWN, RankWalk
 from undeleted.audit.lab import Lab
 from undeleted.audit.pairs import Space
 from undeleted.audit.targets import Named, Target
-from undeleted.audit.targets._program import Clock
+from undeleted.audit.targets.process import Clock
 from undeleted.foundations import registry
 from undeleted.foundations.coins import seeded
 

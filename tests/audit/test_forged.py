@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from undeleted.audit import replaying
-from undeleted.audit.looks import FirstOutput
 from undeleted.audit.replaying import Terms, replay
+from undeleted.audit.sequential_tests import FirstOutput
 from undeleted.audit.targets import Named
 from undeleted.cli import run
 from undeleted.errors import BadFile, BadQuestion, TargetFailed, UndeletedError

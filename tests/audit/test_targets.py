@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from undeleted.audit.auditor import Options, audit
 from undeleted.audit.columns import Column
 from undeleted.audit.lab import Lab, apart, far
-from undeleted.audit.statistical import Options, audit
 from undeleted.audit.targets import Named, Target
-from undeleted.audit.targets._program import BudgetOver, Clock
+from undeleted.audit.targets.process import BudgetOver, Clock
 from undeleted.errors import BadColumns, BadQuestion, TargetFailed
 
 TINY = Path(__file__).parent / "curators" / "tiny.py"

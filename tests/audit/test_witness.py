@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from undeleted.audit.auditor import Options, audit
 from undeleted.audit.replaying import Terms, replay
-from undeleted.audit.statistical import Options, audit
 from undeleted.audit.targets import Named
 from undeleted.audit.witness import load, save
 from undeleted.errors import BadFile, BadQuestion

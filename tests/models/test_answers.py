@@ -7,7 +7,7 @@ import pytest
 
 from support.estimators import GROWN, NAMES, make, rows, taken
 from support.fits import ALARM, fit, with_scale
-from undeleted.audit.statistical import Options, audit
+from undeleted.audit.auditor import Options, audit
 from undeleted.audit.targets import Named
 from undeleted.curate.statistics import SecondMoments
 from undeleted.errors import PrivacyLeakWarning, UndeclaredValue, UndeletedError

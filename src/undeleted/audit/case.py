@@ -8,10 +8,10 @@ from undeleted.audit.collisions import Search
 from undeleted.audit.exposures import Exposure
 from undeleted.audit.forgetting import Forgetting
 from undeleted.audit.lab import Lab
-from undeleted.audit.looks import Candidate, Judgement
 from undeleted.audit.pairs import Pair, Space
+from undeleted.audit.sequential_tests import Candidate, Judgement
 from undeleted.audit.targets import Named, Target
-from undeleted.audit.targets._program import Clock
+from undeleted.audit.targets.process import Clock
 from undeleted.audit.verdict import Options
 from undeleted.foundations.coins import Seeded, seeded
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from undeleted.audit import bounds
 from undeleted.audit.columns import Record
+from undeleted.audit.distinguishers import alone, train
 from undeleted.audit.lab import Lab, apart, merged
-from undeleted.audit.looks import PARTS, seeds_from
 from undeleted.audit.pairs import Space
-from undeleted.audit.tellers import alone, train
+from undeleted.audit.sequential_tests import PARTS, seeds_from
 from undeleted.errors import TargetFailed
 from undeleted.foundations.coins import Coins
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from itertools import chain
 
 from undeleted.audit.case import Case, pair_json
-from undeleted.audit.looks import CANDIDATES, LOOKS, PARTS, Candidate, Judgement, look, pilot
 from undeleted.audit.pairs import pairs
+from undeleted.audit.sequential_tests import CANDIDATES, LOOKS, PARTS, Candidate, Judgement, look, pilot
 from undeleted.errors import TargetFailed
 
 CLEAR = 0.1  # a bound on δ at which no other pair is judged

@@ -12,16 +12,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from undeleted.audit.auditor import open_target
 from undeleted.audit.collisions import FEW_SEEDS
 from undeleted.audit.columns import columns_from
 from undeleted.audit.exposures import Stage
 from undeleted.audit.forgetting import DRIFT, always, in_distribution
 from undeleted.audit.lab import TOLERANCE, Lab, apart, exactly, leaves
-from undeleted.audit.looks import LOOKS, PARTS, Candidate, FirstOutput, look, seeds_from
 from undeleted.audit.pairs import Pair, Space, deletions
-from undeleted.audit.statistical import open_target
+from undeleted.audit.sequential_tests import LOOKS, PARTS, Candidate, FirstOutput, look, seeds_from
 from undeleted.audit.targets import Named
-from undeleted.audit.targets._program import BudgetOver, Clock
+from undeleted.audit.targets.process import BudgetOver, Clock
 from undeleted.audit.witness import load
 from undeleted.errors import BadFile, BadQuestion, TargetFailed
 from undeleted.foundations import registry

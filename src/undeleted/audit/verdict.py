@@ -7,7 +7,7 @@ from undeleted.audit.columns import Column, Record
 from undeleted.audit.exposures import Exposure
 from undeleted.audit.forgetting import Forgetting
 from undeleted.audit.lab import TOLERANCE
-from undeleted.audit.looks import FirstOutput
+from undeleted.audit.sequential_tests import FirstOutput
 from undeleted.audit.targets import Named
 from undeleted.errors import BadQuestion
 

@@ -111,9 +111,9 @@ def audit(
     Exit code 0: not broken by these attacks, and it forgets as far as was seen.  1: a finding; the witness
     replays.  3: the target failed, and there is no verdict.
     """
-    from undeleted.audit.looks import FirstOutput
-    from undeleted.audit.statistical import Options
-    from undeleted.audit.statistical import audit as audit_target
+    from undeleted.audit.auditor import Options
+    from undeleted.audit.auditor import audit as audit_target
+    from undeleted.audit.sequential_tests import FirstOutput
     from undeleted.audit.witness import VERDICT, save, write
 
     _end_gently()
@@ -173,9 +173,9 @@ def replay(
     The witness gives worlds and deletions.  What is assumed, the confidence and what counts as rounding are
     yours, whatever the witness says.  Exit code 1: what it shows still holds.  0: it does not any more.
     """
-    from undeleted.audit.looks import FirstOutput
     from undeleted.audit.replaying import Terms
     from undeleted.audit.replaying import replay as run_again
+    from undeleted.audit.sequential_tests import FirstOutput
 
     _end_gently()
     named = _named(target, settings, see, None, None, None, 1, [])

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from undeleted.audit.columns import Column, Record, columns_from
-from undeleted.audit.targets._program import Clock, Program, refused
+from undeleted.audit.targets.process import Clock, Program, refused
 from undeleted.errors import BadColumns, BadQuestion, TargetFailed
 
 LINE = (Column("x", 0, 1000),)

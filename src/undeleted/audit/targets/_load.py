@@ -16,7 +16,7 @@ from typing import Any
 
 from undeleted.audit.columns import Column, Record, columns_from
 from undeleted.audit.targets._ours import OURS, ours
-from undeleted.audit.targets._view import View
+from undeleted.audit.targets.fitted_view import View
 from undeleted.errors import BadQuestion
 from undeleted.foundations import registry
 

@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 from undeleted.audit.targets._load import Loaded, load
-from undeleted.audit.targets._program import refused
+from undeleted.audit.targets.process import refused
 from undeleted.errors import BadQuestion, UndeletedError
 from undeleted.games import transcript
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from undeleted.audit.columns import Column, Record
-from undeleted.audit.targets._view import View
 from undeleted.audit.targets.adapters.retrained import learns
+from undeleted.audit.targets.fitted_view import View
 
 WAYS = ("delete", "forget", "unlearn", "remove")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from undeleted.audit.columns import Record, columns_from
-from undeleted.audit.targets._view import View
+from undeleted.audit.targets.fitted_view import View
 from undeleted.errors import BadQuestion
 
 

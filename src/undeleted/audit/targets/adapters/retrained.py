@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from undeleted.audit.columns import Column, Record
-from undeleted.audit.targets._view import View
+from undeleted.audit.targets.fitted_view import View
 
 
 class Retrained:

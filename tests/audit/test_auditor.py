@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from undeleted.audit.auditor import Options, audit
 from undeleted.audit.columns import Column
-from undeleted.audit.looks import FirstOutput
 from undeleted.audit.replaying import replay
-from undeleted.audit.statistical import Options, audit
+from undeleted.audit.sequential_tests import FirstOutput
 from undeleted.audit.targets import Named
 from undeleted.audit.witness import save
 from undeleted.errors import BadQuestion, TargetFailed

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from undeleted.audit import bounds
+from undeleted.audit.distinguishers import Runs, alone, train
 from undeleted.audit.lab import TOLERANCE, Lab, exactly, merged
 from undeleted.audit.pairs import Pair
-from undeleted.audit.tellers import Runs, alone, train
 from undeleted.errors import BadQuestion, TargetFailed
 from undeleted.foundations.coins import Coins
 

@@ -6,7 +6,7 @@ ALARM: held-out advantages of 400 runs are compared with 0.25; chance reaches th
 import numpy as np
 import pytest
 
-from undeleted.audit.tellers import Runs, train
+from undeleted.audit.distinguishers import Runs, train
 
 RUNS, CHANCE = 400, 0.25
 

@@ -21,7 +21,7 @@ from undeleted.audit.judging import judge
 from undeleted.audit.probing import probe
 from undeleted.audit.proving import look_for_collisions
 from undeleted.audit.targets import Named, Target
-from undeleted.audit.targets._program import BudgetOver, Clock
+from undeleted.audit.targets.process import BudgetOver, Clock
 from undeleted.audit.verdict import Options, Verdict
 from undeleted.errors import TargetFailed
 from undeleted.foundations import registry

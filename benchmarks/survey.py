@@ -3,8 +3,8 @@
 import time
 
 from bench import Bench
-from undeleted.definitions._specimens import specimens
-from undeleted.definitions._table import ask, in_order
+from undeleted.paper.specimens import specimens
+from undeleted.paper.survey_table import ask, in_order
 
 
 def main() -> None:

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from undeleted.claims import Setting
 from undeleted.cli import run
+from undeleted.paper.claim import Setting
 from undeleted.report.reproduction import Reproduction, chosen, claims
 from undeleted.report.reproduction_page import page
 

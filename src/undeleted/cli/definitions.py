@@ -35,7 +35,7 @@ def table(
     if context.invoked_subcommand is not None:
         return 0
     require_page(html)
-    from undeleted.definitions._table import survey
+    from undeleted.paper.survey_table import survey
 
     cells = survey(each=_progress)
     if html is not None:
@@ -57,8 +57,8 @@ def show(
     json: AsJson = False,
 ) -> int:
     """One cell: what the definition asks for, our answer, the paper's, and the witness."""
-    from undeleted.definitions._specimens import specimen
-    from undeleted.definitions._table import about, ask
+    from undeleted.paper.specimens import specimen
+    from undeleted.paper.survey_table import about, ask
 
     facts = about(definition)
     chosen = specimen(on)

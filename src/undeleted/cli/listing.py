@@ -50,14 +50,14 @@ def _of(folder: str) -> list[dict[str, str]]:
 
 def _claims() -> list[dict[str, str]]:
     """What `reproduce` runs, in the order of the paper."""
-    from undeleted.report.reproduction import FOLDER, claims
+    from undeleted.report.reproduction import FOLDER, claims, file_of
 
     return [
         {
             "name": name,
-            "summary": registry.summary(FOLDER, name.lower()),
-            "where": registry.constant(FOLDER, name.lower(), "WHERE"),
-            "says": registry.constant(FOLDER, name.lower(), "SAYS"),
+            "summary": registry.summary(FOLDER, file_of(name)),
+            "where": registry.constant(FOLDER, file_of(name), "WHERE"),
+            "says": registry.constant(FOLDER, file_of(name), "SAYS"),
         }
         for name in claims()
     ]

@@ -44,7 +44,7 @@ def reproduce(
     A run that was stopped goes on where it was; claims that are named by --only are run anew.
     Exit code 1 if a claim does not hold.
     """
-    from undeleted.claims import Setting
+    from undeleted.paper.claim import Setting
     from undeleted.report.reproduction import Reproduction, chosen
     from undeleted.report.reproduction_page import page
 

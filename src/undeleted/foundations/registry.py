@@ -20,8 +20,8 @@ HOMES = {
     "leaky": "undeleted.games.leaky",
     "baselines": "undeleted.games.baselines",
     "attacks": "undeleted.games.attacks",
-    "definitions": "undeleted.definitions",
-    "claims": "undeleted.claims",
+    "definitions": "undeleted.paper.definitions",
+    "claims": "undeleted.paper.claims",
     "statistics": "undeleted.curate.statistics",
     "engines": "undeleted.curate.engines",
 }  # the kinds of things that `undeleted list` knows, and the folder of each

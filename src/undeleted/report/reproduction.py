@@ -17,15 +17,14 @@ from time import perf_counter
 from typing import Any
 
 import undeleted
-from undeleted.claims import Figure, Found, Setting
-from undeleted.claims._claim import VERDICTS
 from undeleted.errors import BadFile, UnknownName
 from undeleted.foundations import registry
+from undeleted.paper.claim import VERDICTS, Figure, Found, Setting
 
-FOLDER = "undeleted.claims"
+FOLDER = "undeleted.paper.claims"
 FORMAT = 1
 CRASHED = "it runs to its end"
-KINDS = "pdm"  # attacks, definitions, mechanisms; then the survey
+KINDS = "PDM"  # attacks, definitions, mechanisms; then the survey
 REMEDY = "Name another --out, or add --overwrite."
 LIBRARIES = ("altair", "highspy", "numpy", "opendp", "scipy", "vl-convert-python")
 
@@ -33,20 +32,29 @@ LIBRARIES = ("altair", "highspy", "numpy", "opendp", "scipy", "vl-convert-python
 def claims() -> list[str]:
     """P1 … P9, D1 … D5, M1 … M11, survey."""
 
-    def place(name: str) -> tuple[int, int]:
-        number = name[1:]
-        return (KINDS.index(name[0]), int(number)) if number.isdigit() else (len(KINDS), 0)
+    def place(claim: str) -> tuple[int, int]:
+        number = claim[1:]
+        return (KINDS.index(claim[0]), int(number)) if number.isdigit() else (len(KINDS), 0)
 
-    return [label(name) for name in sorted(registry.names(FOLDER), key=place)]
+    return sorted((label(name) for name in registry.names(FOLDER)), key=place)
 
 
 def label(name: str) -> str:
-    return name.upper() if name[1:].isdigit() else name
+    """`p6-batch-queries` and `p6` are P6."""
+    claim = name.partition("-")[0]
+    return claim.upper() if claim[1:].isdigit() else name
+
+
+def file_of(claim: str) -> str:
+    """P6 is kept under the name `p6-batch-queries`."""
+    return next(name for name in registry.names(FOLDER) if label(name) == claim)
 
 
 def chosen(names: Sequence[str]) -> list[str]:
     """Claims by name, however they are spelled; all if none is named."""
-    wanted = [label(word.strip().lower()) for name in names for word in name.split(",")]
+    words = [word.strip().lower() for name in names for word in name.split(",")]
+    known = registry.names(FOLDER)
+    wanted = [label(word) if word in known or "-" not in word else word for word in words]
     for name in wanted:
         if name not in claims():
             raise UnknownName("claims", name, tuple(claims()))
@@ -56,7 +64,7 @@ def chosen(names: Sequence[str]) -> list[str]:
 def run(name: str, setting: Setting) -> Found:
     """One claim; whatever stops it is a figure that does not hold."""
     try:
-        found: Found = registry.find(FOLDER, name.lower())(setting)
+        found: Found = registry.find(FOLDER, file_of(name))(setting)
         return found
     except Exception as error:
         stopped = f"{type(error).__name__}: {error}".split("\n")[0]
@@ -103,9 +111,9 @@ class Reproduction:
         started = perf_counter()
         found = run(name, self.setting)
         about = {
-            "title": registry.summary(FOLDER, name.lower()).rstrip("."),
-            "says": registry.constant(FOLDER, name.lower(), "SAYS"),
-            "where": registry.constant(FOLDER, name.lower(), "WHERE"),
+            "title": registry.summary(FOLDER, file_of(name)).rstrip("."),
+            "says": registry.constant(FOLDER, file_of(name), "SAYS"),
+            "where": registry.constant(FOLDER, file_of(name), "WHERE"),
             "command": self.command(name),
         }
         self.results[name] = about | json.loads(json.dumps(found.as_json()))

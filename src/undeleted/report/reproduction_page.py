@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from undeleted.claims._claim import short
+from undeleted.paper.claim import short
 from undeleted.report._page import page as whole
 from undeleted.report._page import scrolled
 from undeleted.report.reproduction import Reproduction, claims

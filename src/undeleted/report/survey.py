@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from html import escape
 
-from undeleted.definitions._specimens import specimens
-from undeleted.definitions._table import Cell, about
+from undeleted.paper.specimens import specimens
+from undeleted.paper.survey_table import Cell, about
 from undeleted.report._page import page as whole
 from undeleted.report._page import scrolled
 

@@ -1,9 +1,0 @@
-"""Every claim of the paper as something that runs: one file a claim, P1–P9, D1–D5, M1–M11, and the survey.
-
-A claim is a function of a `Setting` that returns what it `Found`: figures, each held against a prediction,
-and pictures.  `SAYS` is the paper's claim in our words, `WHERE` the place in the paper.
-"""
-
-from undeleted.claims._claim import Figure, Found, Picture, Setting
-
-__all__ = ["Figure", "Found", "Picture", "Setting"]

@@ -36,7 +36,7 @@ import uvloop
 from bench import Bench
 from undeleted.curate.curator import Curator
 from undeleted.curate.spec.example import SPEC, write_people
-from undeleted.http.keys import Keys, keys_at
+from undeleted.interfaces.http.keys import Keys, keys_at
 
 SERVERS = Path(__file__).parent / "servers"
 LOADS = (64, 1000, 2000, 4000)  # connections

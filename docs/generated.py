@@ -65,7 +65,7 @@ def walk() -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every command, with the words that lead to it."""
     import typer
 
-    from undeleted.cli.app import build
+    from undeleted.interfaces.cli.app import build
 
     attacks = registry.names("undeleted.games.attacks")
     root = typer.main.get_command(build(["attack"]))
@@ -176,7 +176,7 @@ def licence(name: str) -> str:
 
 def http() -> str:
     """Every address of the service, from its OpenAPI document; and the libraries of its page."""
-    from undeleted.http.app import document
+    from undeleted.interfaces.http.app import document
 
     told = document()
     lines = [
@@ -207,7 +207,7 @@ def http() -> str:
                     lines += ["| parameter | what it is |", "|---|---|", *rows, ""] if rows else []
                     statuses = ", ".join(sorted(about["responses"]))
                     lines += [f"Answers: {statuses}.", ""]
-    vendor = Path(errors.__file__).parent / "http" / "static" / "vendor" / "README.md"
+    vendor = Path(errors.__file__).parent / "interfaces" / "http" / "static" / "vendor" / "README.md"
     table = vendor.read_text(encoding="utf-8").partition("| file")
     lines += [
         "## Libraries of the page",

@@ -7,9 +7,9 @@ The port is the first line that it prints.
 
 import sys
 
-from undeleted.http.keys import keys_at
-from undeleted.http.server import listen, serve
-from undeleted.http.service import Settings
+from undeleted.interfaces.http.keys import keys_at
+from undeleted.interfaces.http.server import listen, serve
+from undeleted.interfaces.http.service import Settings
 
 if __name__ == "__main__":
     _, place, most = sys.argv

@@ -25,7 +25,7 @@ from starlette.routing import Route
 
 from undeleted.curate.receipts import Receipt, issuer_of
 from undeleted.curate.stores import open_store
-from undeleted.http.server import listen
+from undeleted.interfaces.http.server import listen
 
 
 class Leaving(BaseModel):

@@ -1,6 +1,6 @@
 """`python -m undeleted` is the same as `undeleted`."""
 
-from undeleted.cli import main
+from undeleted.interfaces.cli import main
 
 if __name__ == "__main__":
     main()

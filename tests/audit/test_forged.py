@@ -17,9 +17,9 @@ from undeleted.audit import replaying
 from undeleted.audit.replaying import Terms, replay
 from undeleted.audit.sequential_tests import FirstOutput
 from undeleted.audit.targets import Named
-from undeleted.cli import run
 from undeleted.errors import BadFile, BadQuestion, TargetFailed, UndeletedError
 from undeleted.foundations.coins import DiscreteLaplace, seeded
+from undeleted.interfaces.cli import run
 
 
 def exact_sum(records, batches, seed):

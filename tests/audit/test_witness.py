@@ -108,7 +108,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
 
 def test_real_values_are_marked_kept_private_and_left_out_on_request(tmp_path):
     from undeleted.audit.columns import columns_of
-    from undeleted.report.audit import write_page
+    from undeleted.interfaces.report.audit import write_page
 
     target = Named("sklearn.preprocessing:MinMaxScaler", see=("data_min_",), columns=columns_of(ROWS))
     found = audit(target, Options(budget=30, rows=ROWS))

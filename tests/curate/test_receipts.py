@@ -7,7 +7,6 @@ import jwt
 import pytest
 
 from support.services import SPEC, Published, table
-from undeleted.cli import run
 from undeleted.curate.curator import Curator
 from undeleted.curate.receipts import (
     CERTIFICATE,
@@ -21,6 +20,7 @@ from undeleted.curate.receipts import (
 )
 from undeleted.curate.stores import open_store, tag_of
 from undeleted.errors import BadQuestion, BadReceipt
+from undeleted.interfaces.cli import run
 
 KEY = bytes(range(32))
 OTHER = bytes(32)

@@ -17,7 +17,7 @@ def test_the_accuracy_page_was_generated():
 
 
 def test_the_readme_shows_what_the_demo_prints(capsys):
-    from undeleted.cli import run
+    from undeleted.interfaces.cli import run
 
     assert run(["demo"]) == 0
     printed = [line.rstrip() for line in capsys.readouterr().out.strip().splitlines()]
@@ -33,7 +33,7 @@ def test_the_picture_is_what_its_command_draws(tmp_path):
     import numpy as np
     from PIL import Image
 
-    from undeleted.cli import run
+    from undeleted.interfaces.cli import run
 
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     [command] = [

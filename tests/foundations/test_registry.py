@@ -35,7 +35,7 @@ def test_an_unknown_name_is_answered_with_the_nearest():
 
 def test_listing_and_help_import_neither_opendp_nor_scipy():
     code = (
-        "import sys; from undeleted.cli import run; run(['list', 'attacks']); run(['--help']);"
+        "import sys; from undeleted.interfaces.cli import run; run(['list', 'attacks']); run(['--help']);"
         "assert 'opendp' not in sys.modules and 'scipy' not in sys.modules"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0

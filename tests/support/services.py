@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from undeleted.curate.curator import Curator
-from undeleted.http.keys import ROLES, Keys, keys_at
+from undeleted.interfaces.http.keys import ROLES, Keys, keys_at
 
 SPEC = """[data]
 source = "people.csv"
@@ -90,7 +90,7 @@ class _Kept(logging.Handler):
         self.lines = []
 
     def emit(self, record):
-        from undeleted.http.guard import Lines
+        from undeleted.interfaces.http.guard import Lines
 
         self.lines.append(json.loads(Lines().format(record)))
 
@@ -114,8 +114,8 @@ def client_of(store, **settings):
     """Somebody who asks a service in this process."""
     from starlette.testclient import TestClient
 
-    from undeleted.http.app import build
-    from undeleted.http.service import Settings
+    from undeleted.interfaces.http.app import build
+    from undeleted.interfaces.http.service import Settings
 
     app = build(Settings(store=store, keys=keys_at(store), **settings))
     with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:

@@ -74,7 +74,7 @@ def test_a_second_publisher_is_told_who_holds_the_lock(tmp_path):
 
 FULL_DISK = """
 import resource, signal, sys
-from undeleted.cli import main
+from undeleted.interfaces.cli import main
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
 main(sys.argv[2:])

@@ -11,7 +11,6 @@ import pytest
 from support import crowd, drops, kills
 from support.people import made, rows
 from support.servers import PASSWORD, QUOTED, Server
-from undeleted.cli import run
 from undeleted.curate.curator import Curator
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms import NoisyMean
@@ -23,6 +22,7 @@ from undeleted.errors import StoreError, UndeletedError
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
+from undeleted.interfaces.cli import run
 
 pytestmark = pytest.mark.services
 

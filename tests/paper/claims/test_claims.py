@@ -22,8 +22,8 @@ from undeleted.games.baselines import (
 )
 from undeleted.games.dynamic import Leakage
 from undeleted.games.reconstruction import tasks
+from undeleted.interfaces.report.reproduction import CRASHED, claims, file_of, run
 from undeleted.paper.claim import Figure, Found, Setting, about, exactly, share
-from undeleted.report.reproduction import CRASHED, claims, file_of, run
 
 QUICK = Setting(quick=True, seed=7)
 
@@ -136,7 +136,7 @@ def test_every_claim_has_a_break():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", claims())
 def test_a_report_says_so_when_a_claim_is_broken(name, monkeypatch):
-    """That all of them hold as they stand is shown in `tests/report/test_reproduction_page.py`."""
+    """That all of them hold as they stand is shown in `tests/interfaces/report/test_reproduction_page.py`."""
     BREAKS[name](monkeypatch)
     broken = run(name, QUICK)
     assert broken.verdict == "does not hold"

@@ -1,0 +1,58 @@
+"""`undeleted attack NAME`: one command per file in `attacks/`, made from the signature of its `run`."""
+
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, get_args, get_type_hints
+
+import typer
+
+from undeleted.errors import UnknownName
+from undeleted.foundations import registry
+from undeleted.interfaces.cli.output import AsJson, print_facts, print_json, working
+
+FOLDER = "undeleted.games.attacks"
+
+
+def group(arguments: list[str]) -> typer.Typer:
+    """The attacks as subcommands; those that are not named stay unimported."""
+    chosen = [word for word in arguments[1:2] if arguments[0] == "attack" and not word.startswith("-")]
+    if chosen and chosen[0] not in registry.names(FOLDER):
+        raise UnknownName("attacks", chosen[0], registry.names(FOLDER))
+    app = typer.Typer(
+        help="Run an attack of the paper against a curator.",
+        epilog="Example: undeleted attack median-walk --n 1001 --controlled 64 --json",
+    )
+    for name in registry.names(FOLDER):
+        run = _run_of(name) if name in chosen else lambda: None
+        app.command(
+            name=name, help=registry.summary(FOLDER, name), epilog=f"Example: undeleted attack {name} --json"
+        )(run)
+    return app
+
+
+def _run_of(name: str) -> Callable[..., None]:
+    """A command with an option for every parameter of the attack's `run`, and --json."""
+    run = importlib.import_module(f"{FOLDER}.{name.replace('-', '_')}").run
+    hints = get_type_hints(run, include_extras=True)
+
+    def command(json: bool = False, **parameters: Any) -> None:
+        with working(f"{name} is at work"):
+            result = run(**parameters)
+        print_json(result) if json else print_facts(result)
+
+    options = [
+        inspect.Parameter(p.name, p.kind, default=p.default, annotation=_option(hints[p.name]))
+        for p in inspect.signature(run).parameters.values()
+    ]
+    as_json = inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)
+    command.__signature__ = inspect.Signature([*options, as_json])  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in [*options, as_json]}
+    return command
+
+
+def _option(hint: Any) -> Any:
+    kind, text = get_args(hint)
+    return Annotated[
+        kind, typer.Option(help=f"{text[:1].upper() if text.isascii() else text[:1]}{text[1:]}.")
+    ]

@@ -3,13 +3,14 @@
 The paper behind this package is *Protecting the Undeleted in Machine Unlearning*
 (Cohen, Kohen, Nissim, Stemmer, 2026).  A first walk through the code:
 
-    coins        where randomness comes from
-    schema       what a record is
-    statistics   what one record contributes, as bounded integers
-    mechanisms   release once; forget from the release and the deleted record
-    baselines    what people do today
-    games        the definitions of undeleted-safety, as code that runs
-    attacks      what an observer of deletions learns about those who stay
+    foundations  chance, privacy, what a record is
+    curate       publish once, honour deletions
+    models       scikit-learn estimators that forget
+    games        the definitions of undeleted-safety, what people do today, and the attacks
+    verify       the best simulator in a small world, with a proof
+    audit        black boxes: broken with a witness, or not broken by these attacks
+    paper        every claim and definition, run
+    interfaces   the command line, the service, the pages
 """
 
 from typing import Any

@@ -26,7 +26,8 @@
     │   └── BadSpec               a line of a spec that cannot be
     ├── BadConnection             a database that cannot be reached, or has no such table
     ├── StoreError                a store that is held, missing its key, or not as it was left
-    │   └── StoreGone             a store whose place holds something else by now, or nothing
+    │   ├── StoreGone             a store whose place holds something else by now, or nothing
+    │   └── AlreadyPublished      another spec than the one that is published
     ├── BadReceipt                a text that has not the form of a receipt
     ├── FalseReceipt              a receipt that this data set did not sign
     ├── Busy                      too much is asked for at once
@@ -40,6 +41,13 @@
     ├── RefitWarning              a second fit draws new noise, and spends the budget once more
     └── WeakPrivacyWarning        an ε that promises next to nothing
     ForgottenTooMany              more rows were forgotten than noise can explain
+
+Signals between parts of ours, which no caller sees:
+
+    BudgetOver                    the audit's time is up; what was found until now stands
+    OutOfTime                     the outcomes of a finite world cannot all be walked in time
+    CallFailed                    which of several calls of a target failed
+    BodyTooLarge                  the body of a request is larger than is allowed
 
 Each carries its numbers as attributes.  A message never holds a record's value: messages reach logs.
 """
@@ -294,6 +302,16 @@ class StoreGone(StoreError):
     """A store whose place holds something else by now, or nothing: what is written would not be found."""
 
 
+class AlreadyPublished(StoreError):
+    """Another spec than the one that is published."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "another publication is here already (the spec has changed since).",
+            "Send the spec that was published, or run a service of its own for this one.",
+        )
+
+
 class BadReceipt(UndeletedError):
     """A text that has not the form of a receipt.  Whether a receipt is genuine is another question."""
 
@@ -373,6 +391,22 @@ class WeakPrivacyWarning(PrivacyLeakWarning):
 
 class ForgottenTooMany(UserWarning):
     """More rows were forgotten than noise can explain."""
+
+
+class BudgetOver(Exception):
+    """The audit's time is up; what was found until now stands."""
+
+
+class OutOfTime(Exception):
+    """The outcomes cannot all be walked in time."""
+
+
+class CallFailed(Exception):
+    """Which of several calls failed."""
+
+
+class BodyTooLarge(Exception):
+    """The body is larger than is allowed."""
 
 
 def _again(

@@ -3,6 +3,9 @@
 ALARM: how far an audit gets depends on the machine, and so do its looks; a verdict on a safe randomised
 target is a false alarm with probability 1e-6 at most, by the promise of an audit that is asked for that
 confidence.  The leaky twins are caught at the same one.  `benchmarks/false_alarms.py` counts at 95 %.
+
+Covers: audit/case.py, audit/collisions.py, audit/forgetting.py, audit/judging.py, audit/probing.py,
+        audit/proving.py, audit/verdict.py
 """
 
 from pathlib import Path
@@ -10,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from undeleted.audit.auditor import Options, audit
-from undeleted.audit.columns import Column
+from undeleted.audit.columns import TargetColumn
 from undeleted.audit.replaying import replay
 from undeleted.audit.sequential_tests import FirstOutput
 from undeleted.audit.targets import Named
@@ -236,7 +239,11 @@ def test_the_same_seed_gives_the_same_verdict():
 
 
 def test_columns_of_several_kinds():
-    columns = (Column("age", 17, 90), Column("sex", values=("f", "m")), Column("y", values=("no", "yes")))
+    columns = (
+        TargetColumn("age", 17, 90),
+        TargetColumn("sex", values=("f", "m")),
+        TargetColumn("y", values=("no", "yes")),
+    )
     found = audit(
         Named("sklearn.tree:DecisionTreeClassifier", see=("labels",), columns=columns, label="y"), LOOSE
     )

@@ -14,9 +14,9 @@ RUNS, CHANCE = 400, 0.25
 def advantage(make, seed=3):
     generator = np.random.default_rng(seed)
     ones, others = (Runs([make(generator, world) for _ in range(2 * RUNS)]) for world in (0, 1))
-    teller = train(ones[:RUNS], others[:RUNS])
-    gained = np.mean(teller.scores(ones[RUNS:]) > 0) - np.mean(teller.scores(others[RUNS:]) > 0)
-    return float(gained), teller.name
+    distinguisher = train(ones[:RUNS], others[:RUNS])
+    gained = np.mean(distinguisher.scores(ones[RUNS:]) > 0) - np.mean(distinguisher.scores(others[RUNS:]) > 0)
+    return float(gained), distinguisher.name
 
 
 def pad(generator, world):

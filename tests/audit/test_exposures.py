@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from undeleted.audit.columns import Column
+from undeleted.audit.columns import TargetColumn
 from undeleted.audit.exposures import Stage
 from undeleted.audit.exposures.gram_differencing import GramDifferencing
 from undeleted.audit.exposures.prefix_sums import PrefixSums
@@ -17,8 +17,8 @@ from undeleted.foundations import registry
 from undeleted.foundations.coins import seeded
 
 TINY = Path(__file__).parent / "curators" / "tiny.py"
-LINE = Space((Column("x", 0, 10**6),))
-PLANE = Space((Column("x0", 0, 100), Column("x1", 0, 100), Column("y", -64, 64)), "y")
+LINE = Space((TargetColumn("x", 0, 10**6),))
+PLANE = Space((TargetColumn("x0", 0, 100), TargetColumn("x1", 0, 100), TargetColumn("y", -64, 64)), "y")
 WINS = {
     "rank-walk": (RankWalk(), LINE, Named(f"{TINY}:Median"), Named(f"{TINY}:Line")),
     "prefix-sums": (
@@ -65,14 +65,14 @@ def test_it_wins_on_what_leaks_without_a_false_claim_and_loses_on_what_does_not(
 def test_the_walk_exposes_half_of_what_it_deletes():
     """Theory: K own points above the median of an odd number expose ⌈K/2⌉."""
     with Target(Named("retrain:median"), Clock(60)) as target:
-        space = Space((Column("x", 0, 1000),))
+        space = Space((TargetColumn("x", 0, 1000),))
         found = RankWalk().play(Lab(target), next(RankWalk().stages(space, seeded(7))), 7)
     assert found.exposed == OWN // 2
 
 
 def test_coincidences_are_not_exposures():
     """Outputs that run through small numbers hit somebody sooner or later."""
-    space = Space((Column("x", 0, 600),))
+    space = Space((TargetColumn("x", 0, 600),))
     stage = next(RankWalk().stages(space, seeded(7)))
 
     class Counting:
@@ -84,5 +84,5 @@ def test_coincidences_are_not_exposures():
 
 def test_attacks_that_do_not_apply_have_no_stage():
     for attack in (PrefixSums(), GramDifferencing()):
-        assert list(attack.stages(Space((Column("sex", values=("f", "m")),)), seeded(1))) == []
-    assert list(RankWalk().stages(Space((Column("x", 0, 9),)), seeded(1))) == []
+        assert list(attack.stages(Space((TargetColumn("sex", values=("f", "m")),)), seeded(1))) == []
+    assert list(RankWalk().stages(Space((TargetColumn("x", 0, 9),)), seeded(1))) == []

@@ -5,18 +5,23 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from undeleted.audit.columns import Column, columns_from, columns_of, parse_column
+from undeleted.audit.columns import TargetColumn, columns_from, columns_of, parse_column
 from undeleted.audit.pairs import FAMILIES, Space, crowd, pairs
 from undeleted.errors import BadQuestion
 from undeleted.foundations.coins import seeded
 
-NUMBERS = Space((Column("x", 0, 100), Column("z", -1.0, 1.0), Column("y", -64, 64)), "y")
+NUMBERS = Space((TargetColumn("x", 0, 100), TargetColumn("z", -1.0, 1.0), TargetColumn("y", -64, 64)), "y")
 CLASSES = Space(
-    (Column("x", 0, 100), Column("colour", values=("red", "blue")), Column("y", values=(0, 1))), "y"
+    (
+        TargetColumn("x", 0, 100),
+        TargetColumn("colour", values=("red", "blue")),
+        TargetColumn("y", values=(0, 1)),
+    ),
+    "y",
 )
-LINE = Space((Column("x", 0, 1000),))
+LINE = Space((TargetColumn("x", 0, 1000),))
 REAL = Space(
-    (Column("age", 17, 90), Column("sex", values=("f", "m"))),
+    (TargetColumn("age", 17, 90), TargetColumn("sex", values=("f", "m"))),
     rows=tuple({"age": 17 + i, "sex": "fm"[i % 2]} for i in range(60)),
 )
 SPACES = {"numbers": NUMBERS, "classes": CLASSES, "line": LINE, "real": REAL}
@@ -94,14 +99,14 @@ def test_a_crowd_shares_the_attackers_rows():
 
 
 def test_columns_are_read_as_they_are_written():
-    assert parse_column("age=0..120") == Column("age", 0, 120)
+    assert parse_column("age=0..120") == TargetColumn("age", 0, 120)
     assert parse_column("w=-1.5..2").step == 3.5 / 1024
     assert parse_column("w=0.0..1.0").size == 1025
     assert columns_from({"sex": ("f", "m")})[0].values == ("f", "m")
     assert parse_column("sex=f,m").values == ("f", "m")
     assert columns_from({"age": (0, 9), "sex": ["f", "m"]})[1].values == ("f", "m")
     found = columns_of([{"id": "a", "n": 3, "s": "x"}, {"id": "b", "n": 9, "s": "y"}])
-    assert found == (Column("n", 3, 9), Column("s", values=("x", "y")))
+    assert found == (TargetColumn("n", 3, 9), TargetColumn("s", values=("x", "y")))
     for wrong in ("age", "age=", "=0..1", "age=9..0", "age=a..b", "sex=f", "id=0..1"):
         with pytest.raises(BadQuestion):
             parse_column(wrong)

@@ -1,4 +1,7 @@
-"""What can be audited, what is seen of it, and how a target that fails ends an audit."""
+"""What can be audited, what is seen of it, and how a target that fails ends an audit.
+
+Covers: audit/targets/*.py, audit/targets/adapters/*.py
+"""
 
 import sys
 import time
@@ -7,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from undeleted.audit.auditor import Options, audit
-from undeleted.audit.columns import Column
+from undeleted.audit.columns import TargetColumn
 from undeleted.audit.lab import Lab, apart, far
 from undeleted.audit.targets import Named, Target
-from undeleted.audit.targets.process import BudgetOver, Clock
-from undeleted.errors import BadColumns, BadQuestion, TargetFailed
+from undeleted.audit.targets.process import Clock
+from undeleted.errors import BadColumns, BadQuestion, BudgetOver, TargetFailed
 
 TINY = Path(__file__).parent / "curators" / "tiny.py"
 PEOPLE = [{"id": f"p{i}", "x": x} for i, x in enumerate([5, 1, 9, 7, 3])]
@@ -55,7 +58,9 @@ def test_a_seed_fixes_the_coins_of_ours():
 
 def test_an_estimator_is_retrained():
     named = Named(
-        "sklearn.linear_model:LinearRegression", columns=(Column("x", 0, 9), Column("y", 0, 1)), label="y"
+        "sklearn.linear_model:LinearRegression",
+        columns=(TargetColumn("x", 0, 9), TargetColumn("y", 0, 1)),
+        label="y",
     )
     first, then = play(named, LABELLED, [["p2"]], digits=9)
     import numpy as np
@@ -66,7 +71,7 @@ def test_an_estimator_is_retrained():
 
 
 def test_what_is_seen_can_be_chosen():
-    columns = (Column("x", 0, 9), Column("y", values=(0, 1)))
+    columns = (TargetColumn("x", 0, 9), TargetColumn("y", values=(0, 1)))
 
     def seen(*see, at=(), digits=None):
         named = Named("sklearn.naive_bayes:GaussianNB", see=see, at=at, columns=columns, label="y")
@@ -94,7 +99,7 @@ def test_an_online_statistic_is_reverted():
 
 
 def test_a_model_that_deletes_rows_is_told_their_place_at_the_start():
-    columns = (Column("x", 0, 9), Column("y", values=(0, 1)))
+    columns = (TargetColumn("x", 0, 9), TargetColumn("y", values=(0, 1)))
     named = tiny("ForestLike", see=("labels",), at=((9.0,),), columns=columns, label="y")
     assert play(named, LABELLED, [["p2"], ["p3"], ["p0"]]) == ((1,), (0,), (1,), (0,))
 

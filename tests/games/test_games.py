@@ -1,4 +1,7 @@
-"""The definitions run: reductions, leakage, similarity, and what tells safe from unsafe."""
+"""The definitions run: reductions, leakage, similarity, and what tells safe from unsafe.
+
+Covers: games/*.py
+"""
 
 from fractions import Fraction
 from itertools import product

@@ -1,4 +1,7 @@
-"""What every estimator keeps.  A newcomer is found by itself, and needs its settings in cases.py."""
+"""What every estimator keeps.  A newcomer is found by itself, and needs its settings in cases.py.
+
+Covers: models/*.py
+"""
 
 import pickle
 import warnings

@@ -1,4 +1,7 @@
-"""The survey: every definition runs on every curator, and agrees with the paper where the paper decides."""
+"""The survey: every definition runs on every curator, and agrees with the paper where the paper decides.
+
+Covers: paper/definitions/*.py, paper/answers.py, paper/specimens.py
+"""
 
 import ast
 import importlib

@@ -1,4 +1,7 @@
-"""The verifier's known answers, its agreement with the plain program, and its proofs."""
+"""The verifier's known answers, its agreement with the plain program, and its proofs.
+
+Covers: verify/*.py
+"""
 
 import math
 from dataclasses import replace
@@ -28,7 +31,7 @@ from undeleted.games.baselines.retrain import Retrain, median
 from undeleted.games.dynamic import Leakage
 from undeleted.games.release_once import ReleaseOnce
 from undeleted.verify.exact import GAMES, FiniteWorld, verify
-from undeleted.verify.linear_program import Program, Solved
+from undeleted.verify.linear_program import LinearProgram, Solved
 from undeleted.verify.small_worlds import Noise, names, subject
 
 HALF = Fraction(1, 2)
@@ -283,7 +286,7 @@ def test_a_solver_without_time_leaves_bounds_that_hold(monkeypatch):
     def idle(self, seconds):
         return Solved([0.0] * len(self.costs), [0.0] * len(self.rows), Fraction(-1), False)
 
-    monkeypatch.setattr(Program, "solve", idle)
+    monkeypatch.setattr(LinearProgram, "solve", idle)
     for (i, game, epsilon), whole in wholes.items():
         lazy = verify(worlds[i], game, epsilon=epsilon)
         for fast, slow in ((lazy.literal, whole.literal), (lazy.keep_z0, whole.keep_z0)):

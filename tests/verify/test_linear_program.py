@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from undeleted.verify.linear_program import Program, solve_exactly
+from undeleted.verify.linear_program import LinearProgram, solve_exactly
 
 FRACTIONS = st.fractions(-3, 3, max_denominator=6)
 
@@ -42,7 +42,7 @@ def test_contradictory_equations_have_no_solution():
 @given(st.data())
 def test_the_optimum_is_exact_and_is_the_solvers(data):
     columns, rows = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 5))
-    program = Program()
+    program = LinearProgram()
     costs = [data.draw(FRACTIONS) for _ in range(columns)]
     for cost in costs:
         program.variable(cost)
@@ -71,11 +71,11 @@ def test_the_optimum_is_exact_and_is_the_solvers(data):
 
 def test_wild_multipliers_prove_a_bound_that_still_holds():
     """max x with x ≤ 1/3: whatever the multiplier, the bound is at most the optimum −1/3."""
-    program = Program()
+    program = LinearProgram()
     program.variable(Fraction(-1))
     program.at_least({0: Fraction(-1)}, Fraction(-1, 3))
     assert program.solve(1.0).bound == Fraction(-1, 3)
-    idle = Program()  # nothing to gain, and a row with room: its multiplier must not count backwards
+    idle = LinearProgram()  # nothing to gain, and a row with room: its multiplier must not count backwards
     idle.variable()
     idle.at_least({0: Fraction(-1)}, Fraction(-2))
     for dual in (-5.0, 0.0, 0.3, 1.0, 7.0):

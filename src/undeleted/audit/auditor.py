@@ -14,22 +14,22 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from undeleted.audit.case import Case
-from undeleted.audit.columns import Column
+from undeleted.audit.columns import TargetColumn
 from undeleted.audit.exposures import Attack
 from undeleted.audit.forgetting import forgetting
 from undeleted.audit.judging import judge
 from undeleted.audit.probing import probe
 from undeleted.audit.proving import look_for_collisions
 from undeleted.audit.targets import Named, Target
-from undeleted.audit.targets.process import BudgetOver, Clock
+from undeleted.audit.targets.process import Clock
 from undeleted.audit.verdict import Options, Verdict
-from undeleted.errors import TargetFailed
+from undeleted.errors import BudgetOver, TargetFailed
 from undeleted.foundations import registry
 
 __all__ = ["Options", "Verdict", "audit"]
 
 EXPOSURES = "undeleted.audit.exposures"
-WIDE = Column("x", 0, 10**6)  # for a target that takes any number
+WIDE = TargetColumn("x", 0, 10**6)  # for a target that takes any number
 
 
 def audit(

@@ -17,7 +17,7 @@ FEW_ROWS = 20  # in which every text may well be another
 
 
 @dataclass(frozen=True)
-class Column:
+class TargetColumn:
     """Numbers from `low` to `high`, or one of `values`."""
 
     name: str
@@ -78,30 +78,30 @@ class Column:
         return {"low": self.low, "high": self.high} if self.values is None else {"values": list(self.values)}
 
 
-def columns_from(described: Mapping[str, Any]) -> tuple[Column, ...]:
+def columns_from(described: Mapping[str, Any]) -> tuple[TargetColumn, ...]:
     """Columns from `{"age": (0, 120), "sex": ["f", "m"]}`: a pair in round brackets is a range."""
     if not isinstance(described, Mapping):
         raise BadQuestion("the columns are no mapping.", 'Write {"age": (0, 120), "sex": ["f", "m"]}.')
     made = []
     for name, about in described.items():
         match about:
-            case Column():
+            case TargetColumn():
                 made.append(about)
             case {"low": low, "high": high}:
-                made.append(Column(name, low, high))
+                made.append(TargetColumn(name, low, high))
             case {"values": values}:
-                made.append(Column(name, values=tuple(values)))
+                made.append(TargetColumn(name, values=tuple(values)))
             case (int() | float() as low, int() | float() as high) if isinstance(about, tuple):
-                made.append(Column(name, low, high))
+                made.append(TargetColumn(name, low, high))
             case list() | tuple():
-                made.append(Column(name, values=tuple(about)))
+                made.append(TargetColumn(name, values=tuple(about)))
             case _:
                 problem = f"column {name!r} is described by neither a range nor values."
                 raise BadQuestion(problem, 'Write {"age": (0, 120), "sex": ["f", "m"]}.')
     return tuple(made)
 
 
-def parse_column(text: str) -> Column:
+def parse_column(text: str) -> TargetColumn:
     """A column as the command line writes it: `age=0..120` or `sex=f,m`.
 
     >>> parse_column("age=0..120").size, parse_column("sex=f,m").values
@@ -111,12 +111,12 @@ def parse_column(text: str) -> Column:
     low, dots, high = about.partition("..")
     try:
         if equals and dots:
-            return Column(name, _number(low), _number(high))
+            return TargetColumn(name, _number(low), _number(high))
     except ValueError:
         dots = ""
     if not equals or not name or not about or ".." in about:
         raise BadQuestion(f"{text!r} is no column.", "Write age=0..120 for a range, sex=f,m for values.")
-    return Column(name, values=tuple(about.split(",")))
+    return TargetColumn(name, values=tuple(about.split(",")))
 
 
 def _number(text: str) -> float:
@@ -124,7 +124,7 @@ def _number(text: str) -> float:
     return int(value) if value.is_integer() and "." not in text and "e" not in text.lower() else value
 
 
-def columns_of(rows: Sequence[Record]) -> tuple[Column, ...]:
+def columns_of(rows: Sequence[Record]) -> tuple[TargetColumn, ...]:
     """Columns that hold all of some rows: the range of the numbers, or the values that occur."""
     made = []
     for name in rows[0]:
@@ -133,11 +133,11 @@ def columns_of(rows: Sequence[Record]) -> tuple[Column, ...]:
         values = [row[name] for row in rows]
         if all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
             low, high = min(values), max(values)
-            made.append(Column(name, low, high) if low < high else Column(name, low, low + 1))
+            made.append(TargetColumn(name, low, high) if low < high else TargetColumn(name, low, low + 1))
         else:
             known = sorted(set(values), key=str)
             if len(known) == len(rows) > FEW_ROWS:
                 problem = "every row has another text: it names people, or is no category."
                 raise BadColumns([name], problem, "Name the column of people with --id; leave others out.")
-            made.append(Column(name, values=tuple(known if len(known) > 1 else [*known, ""])))
+            made.append(TargetColumn(name, values=tuple(known if len(known) > 1 else [*known, ""])))
     return tuple(made)

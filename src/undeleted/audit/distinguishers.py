@@ -5,7 +5,7 @@
     likelihood   predict every output from those before it, in each world, and ask which prediction errs less;
                  finds shifts in fresh noise, and noise that cancels
 
-A teller is trained on some runs and judged on others.
+A distinguisher is trained on some runs and judged on others.
 """
 
 import operator
@@ -62,7 +62,7 @@ def alone(outputs: Sequence[Any]) -> Runs:
     return Runs([((0,) * len(leaves(z)), z) for z in outputs])
 
 
-class Teller(Protocol):
+class Distinguisher(Protocol):
     """Says of a transcript whether it comes from the first world."""
 
     name: str
@@ -71,24 +71,28 @@ class Teller(Protocol):
         """Higher is more like the first world; above 0 it says so."""
 
 
-def train(ones: Runs, others: Runs) -> Teller:
-    """The best of all tellers, chosen by what it learns from one half about the other; then it has it all."""
+def train(ones: Runs, others: Runs) -> Distinguisher:
+    """The best distinguisher, chosen by what it learns from one half about the other; then it has it all."""
     half = len(ones) // 2
-    best: Teller = _Nothing()
+    best: Distinguisher = _Nothing()
     most, chosen = 0.0, None
     for make in _all_of(ones, others):
-        teller = make(ones[:half], others[:half])
-        if teller is None:
+        distinguisher = make(ones[:half], others[:half])
+        if distinguisher is None:
             continue
-        hits = np.mean(teller.scores(ones[half:]) > 0) - np.mean(teller.scores(others[half:]) > 0)
+        hits = np.mean(distinguisher.scores(ones[half:]) > 0) - np.mean(
+            distinguisher.scores(others[half:]) > 0
+        )
         if hits > most + 1e-9:
-            best, most, chosen = teller, float(hits), make
+            best, most, chosen = distinguisher, float(hits), make
     return best if chosen is None else chosen(ones, others) or best
 
 
-def _all_of(ones: Runs, others: Runs) -> list[Callable[[Runs, Runs], Teller | None]]:
+def _all_of(ones: Runs, others: Runs) -> list[Callable[[Runs, Runs], Distinguisher | None]]:
     example = ones.transcripts[0]
-    made: list[Callable[[Runs, Runs], Teller | None]] = [partial(Lookup, *mark) for mark in _marks(example)]
+    made: list[Callable[[Runs, Runs], Distinguisher | None]] = [
+        partial(Lookup, *mark) for mark in _marks(example)
+    ]
     if len(example) > 1 and ones.array is not None and others.array is not None:
         made += [partial(Likelihood.of, degree) for degree in (0, 1, 2, 3)]
     return made

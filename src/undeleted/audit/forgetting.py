@@ -128,9 +128,9 @@ def in_distribution(
     half = runs // 2
     told = [t[1] for t in merged([(0, z) for z in [*afters, *afreshes]], DRIFT)]
     deleted, started = alone(told[:runs]), alone(told[runs:])
-    teller = train(deleted[:half], started[:half])
-    hits = int(np.sum(teller.scores(deleted[half:]) > 0))
-    false = int(np.sum(teller.scores(started[half:]) > 0))
+    distinguisher = train(deleted[:half], started[:half])
+    hits = int(np.sum(distinguisher.scores(deleted[half:]) > 0))
+    false = int(np.sum(distinguisher.scores(started[half:]) > 0))
     least = bounds.advantage(hits, false, runs - half, alpha)
     if least > 0:
         why = f"told from a fresh start on the rest with advantage {least:.2g} or more ({runs} runs of each)"

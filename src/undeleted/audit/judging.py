@@ -132,7 +132,7 @@ def _indicate(case: Case) -> None:
 
 
 def _told(judgement: Judgement) -> str:
-    by = f"by {judgement.teller}, {judgement.runs} runs of each world"
+    by = f"by {judgement.distinguisher}, {judgement.runs} runs of each world"
     if judgement.delta > 0:
         return f"δ ≥ {judgement.delta:.3g} ({by})"
     apart = f"first outputs up to {judgement.first_at_most:.2g} apart"

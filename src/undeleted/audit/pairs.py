@@ -23,7 +23,7 @@ are equal to the last bit.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from undeleted.audit.columns import Column, Record
+from undeleted.audit.columns import Record, TargetColumn
 from undeleted.foundations.coins import Coins
 
 SIZES = (8, 16, 32)
@@ -66,17 +66,17 @@ def deletions(batches: Sequence[object]) -> str:
 class Space:
     """Where records come from: columns, or real rows."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[TargetColumn, ...]
     label: str | None = None
     most: int = 32
     rows: tuple[Record, ...] = field(default=(), repr=False)
 
     @property
-    def features(self) -> tuple[Column, ...]:
+    def features(self) -> tuple[TargetColumn, ...]:
         return tuple(c for c in self.columns if c.name != self.label)
 
     @property
-    def labels(self) -> Column | None:
+    def labels(self) -> TargetColumn | None:
         return next((c for c in self.columns if c.name == self.label), None)
 
     def draw(self, coins: Coins, count: int) -> list[Record]:
@@ -121,7 +121,7 @@ def crowd(space: Space, coins: Coins, count: int) -> tuple[list[tuple[Record, ..
     return worlds, tuple(names[:own])
 
 
-def _narrowed(column: Column, coins: Coins) -> Column:
+def _narrowed(column: TargetColumn, coins: Coins) -> TargetColumn:
     if column.size <= FEW:
         return column
     stride = 1 + int(coins.integers(0, (column.size - 1) // (FEW - 1), 1)[0])

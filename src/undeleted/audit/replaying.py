@@ -21,9 +21,9 @@ from undeleted.audit.lab import TOLERANCE, Lab, apart, exactly, leaves
 from undeleted.audit.pairs import Pair, Space, deletions
 from undeleted.audit.sequential_tests import LOOKS, PARTS, Candidate, FirstOutput, look, seeds_from
 from undeleted.audit.targets import Named
-from undeleted.audit.targets.process import BudgetOver, Clock
+from undeleted.audit.targets.process import Clock
 from undeleted.audit.witness import load
-from undeleted.errors import BadFile, BadQuestion, TargetFailed
+from undeleted.errors import BadFile, BadQuestion, BudgetOver, TargetFailed
 from undeleted.foundations import registry
 from undeleted.foundations.coins import Coins, seeded
 

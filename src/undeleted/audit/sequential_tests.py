@@ -62,7 +62,7 @@ class Judgement:
 
     pair: Pair
     batches: tuple[tuple[str, ...], ...]
-    teller: str
+    distinguisher: str
     runs: int
     advantage: float
     advantage_at_least: float
@@ -79,7 +79,7 @@ class Judgement:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "by": self.teller,
+            "by": self.distinguisher,
             "family": self.pair.family,
             "runs": self.runs,
             "advantage": self.advantage,
@@ -125,8 +125,8 @@ def pilot(
 
 
 def _advantage(ones: Runs, others: Runs, runs: int) -> float:
-    teller = train(ones[:runs], others[:runs])
-    hits = np.mean(teller.scores(ones[runs:]) > 0) - np.mean(teller.scores(others[runs:]) > 0)
+    distinguisher = train(ones[:runs], others[:runs])
+    hits = np.mean(distinguisher.scores(ones[runs:]) > 0) - np.mean(distinguisher.scores(others[runs:]) > 0)
     return float(hits)
 
 
@@ -144,9 +144,9 @@ def look(
     ours, theirs = seeds_from(coins, 2 * runs), seeds_from(coins, 2 * runs)
     played = lab.plays(pair.one, batches, ours) + lab.plays(pair.other, batches, theirs)
     told = merged(played, tolerance)
-    teller = train(Runs(told[:runs]), Runs(told[2 * runs : 3 * runs]))
-    for_one = teller.scores(Runs(told[runs : 2 * runs]))
-    for_other = teller.scores(Runs(told[3 * runs :]))
+    distinguisher = train(Runs(told[:runs]), Runs(told[2 * runs : 3 * runs]))
+    for_one = distinguisher.scores(Runs(told[runs : 2 * runs]))
+    for_other = distinguisher.scores(Runs(told[3 * runs :]))
     hits, false = int((for_one > 0).sum()), int((for_other > 0).sum())
     coupled = [t[0] for t in lab.plays(pair.other, (), ours[runs:])]
     firsts = [t[0] for t in played[runs : 2 * runs]], [t[0] for t in played[3 * runs :]]
@@ -162,7 +162,9 @@ def look(
     at_least = bounds.advantage(hits, false, runs, share)
     gained = (hits - false) / runs
     least = _advantage_needed(runs, share)
-    return Judgement(pair, batches, teller.name, runs, gained, at_least, distance, by, p, compared, least)
+    return Judgement(
+        pair, batches, distinguisher.name, runs, gained, at_least, distance, by, p, compared, least
+    )
 
 
 def _advantage_needed(runs: int, alpha: float) -> float:

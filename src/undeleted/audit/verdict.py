@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from undeleted.audit.columns import Column, Record
+from undeleted.audit.columns import Record, TargetColumn
 from undeleted.audit.exposures import Exposure
 from undeleted.audit.forgetting import Forgetting
 from undeleted.audit.lab import TOLERANCE
@@ -62,7 +62,7 @@ class Verdict:
     indications: tuple[str, ...]
     rounding: str | None
     findings: tuple[dict[str, Any], ...]
-    columns: tuple[Column, ...]
+    columns: tuple[TargetColumn, ...]
     randomised: bool
     real_values: bool
     versions: dict[str, str]

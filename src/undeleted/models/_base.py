@@ -114,7 +114,7 @@ def told(name: str, doc: str) -> Any:
     return property(lambda self: self._told()[name], doc=doc)
 
 
-class Forgetting(BaseEstimator):  # type: ignore[misc]
+class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
     """An estimator that publishes once and forgets row by row."""
 
     _mechanism: Any
@@ -164,7 +164,7 @@ class Forgetting(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"rows_per_person must be a whole number, got {self.rows_per_person!r}.")
         return int(self.rows_per_person)
 
-    def forget(self, X: Any, y: Any = None) -> "Forgetting":
+    def forget(self, X: Any, y: Any = None) -> "ForgettingEstimator":
         """Take rows out, from what was published and these rows alone; it spends no ε.
 
         Nothing tells whether the rows were ever fitted: forgetting others takes them out all the same.

@@ -9,11 +9,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
 from undeleted.foundations.arrays import FloatArray, IntArray
-from undeleted.models._base import Forgetting, checked
+from undeleted.models._base import ForgettingEstimator, checked
 from undeleted.models._grid import Grid, Labels, bounds_for, declared
 
 
-class OfRows(Forgetting):
+class OfRows(ForgettingEstimator):
     """Numbers between public bounds; there is nothing to predict."""
 
     _grid: Grid

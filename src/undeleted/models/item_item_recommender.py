@@ -18,7 +18,7 @@ from undeleted.errors import BadBounds, BadQuestion, UndeclaredValue
 from undeleted.foundations.arrays import FloatArray, IntArray
 from undeleted.foundations.intervals import check_confidence, noise_interval
 from undeleted.foundations.schema import Boolean
-from undeleted.models._base import Forgetting, told, whole
+from undeleted.models._base import ForgettingEstimator, told, whole
 from undeleted.models._grid import Labels
 
 RULES = ("error", "drop")
@@ -38,7 +38,7 @@ class Baskets:
         return np.asarray(statistic.total_of(self.people, self.items))
 
 
-class ItemItemRecommender(Forgetting):
+class ItemItemRecommender(ForgettingEstimator):
     """Item-to-item recommendations that forget.
 
     Parameters

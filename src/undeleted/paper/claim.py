@@ -65,7 +65,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Found:
+class ClaimResult:
     """What a run of a claim gave."""
 
     figures: tuple[Figure, ...]

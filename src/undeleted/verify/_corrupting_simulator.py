@@ -16,7 +16,7 @@ from itertools import product
 from typing import Any, TypeAlias
 
 from undeleted.verify.history_tree import Label, Mass, Node
-from undeleted.verify.linear_program import ONE, ZERO, Program
+from undeleted.verify.linear_program import ONE, ZERO, LinearProgram
 from undeleted.verify.step_laws import Data
 
 Corrupted: TypeAlias = tuple[tuple[int, Any], ...]
@@ -34,7 +34,7 @@ def lower_bound(
     seconds: float,
 ) -> tuple[Fraction, bool, int]:
     """The least δ of a simulator for the attacker with these views, whether it is exact, and the size."""
-    program = Program()
+    program = LinearProgram()
     delta = program.variable(ONE)
     said: dict[View, dict[tuple[tuple[int, int], Corrupted], int]] = {v: {} for v in views}
     lost: list[tuple[tuple[int, int], Corrupted, int, int | None, set[Any]]] = []  # ways that say no view

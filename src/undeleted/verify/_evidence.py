@@ -4,7 +4,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from undeleted.verify._game_bounds import Found, Where
+from undeleted.verify._game_bounds import GameBounds, Where
 from undeleted.verify.history_tree import Label, Node, Tree, next_outputs
 from undeleted.verify.linear_program import ZERO
 from undeleted.verify.step_laws import Steps
@@ -28,7 +28,7 @@ def says_next(steps: Steps, tree: Tree) -> list[dict[str, Any]]:
     return said
 
 
-def simulator_of(steps: Steps, found: Found) -> list[dict[str, Any]] | None:
+def simulator_of(steps: Steps, found: GameBounds) -> list[dict[str, Any]] | None:
     """The simulator that the linear programs found, for every sequence of deletions."""
     said = []
     for requests, kernel in found.kernels:

@@ -45,7 +45,7 @@ MOST_VARIABLES = 2_000_000  # beyond this HiGHS needs more memory than a small m
 
 
 @dataclass(frozen=True)
-class Setting:
+class GameSetting:
     """What all games need: the tree, its data sets, and the factor e^ε between two rationals."""
 
     tree: Tree
@@ -72,7 +72,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Found:
+class GameBounds:
     """The bounds of one program or of many, and where the worst one was."""
 
     lower: Fraction = ZERO
@@ -83,10 +83,10 @@ class Found:
     where: "Where | None" = None
     kernels: tuple[tuple[tuple[Label, ...] | None, Kernel], ...] = ()
 
-    def worse(self, other: "Found") -> "Found":
+    def worse(self, other: "GameBounds") -> "GameBounds":
         """Both together: a simulator must cope with either."""
         worst = self if self.lower >= other.lower and self.where else other
-        return Found(
+        return GameBounds(
             max(self.lower, other.lower),
             max(self.upper, other.upper),
             self.variables + other.variables,
@@ -107,9 +107,9 @@ class Where:
     by_index: bool = False
 
 
-def non_adaptive(setting: Setting, keep: bool) -> Found:
+def non_adaptive(setting: GameSetting, keep: bool) -> GameBounds:
     """Every sequence of k' ≤ k deleted values."""
-    found = Found()
+    found = GameBounds()
     for length in range(1, setting.k + 1):
         for sequence, data in sequences(setting.data_sets, length).items():
             requests = tuple(sequence)
@@ -121,23 +121,23 @@ def non_adaptive(setting: Setting, keep: bool) -> Found:
     return found
 
 
-def static(setting: Setting, keep: bool) -> Found:
+def static(setting: GameSetting, keep: bool) -> GameBounds:
     """Every set of k' ≤ k controlled points, and every order that depends on what was seen."""
-    found = Found()
+    found = GameBounds()
     for length in range(1, setting.k + 1):
         for points, data in _controlled(setting, length).items():
             found = found.worse(_static_among(setting, points, data, keep))
     return found
 
 
-def dynamic(setting: Setting, keep: bool) -> Found:
+def dynamic(setting: GameSetting, keep: bool) -> GameBounds:
     """Corruptions and requests of any size that depend on what was seen."""
     from_below = static(setting, keep)
     game = Online(setting.tree.inputs(), setting.roots, keep).merged()
     if game.size() > MOST_VARIABLES:
         raise TooLarge("the variables of the program", game.size(), MOST_VARIABLES, SMALLER)
     bounds, _ = game.solve(setting.low, max(0.0, setting.seconds))
-    found = Found(
+    found = GameBounds(
         from_below.lower,
         bounds.upper,
         from_below.variables + bounds.variables,
@@ -163,13 +163,13 @@ SMALLER = "Take a smaller domain, n or k, or a noise law with fewer outcomes."
 
 
 def _against(
-    setting: Setting,
+    setting: GameSetting,
     roots: Mapping[int, Node],
     data: Iterable[int],
     choose: Callable[[Path, Node], Label | None],
     keep: bool,
     requests: tuple[Label, ...] | None,
-) -> Found:
+) -> GameBounds:
     """One attacker, exactly."""
     views = leaves(roots, choose)
     inputs = setting.inputs(data)
@@ -179,12 +179,14 @@ def _against(
     if setting.shortcuts and setting.deterministic and len(inputs) == len({w[0] for w in inputs}):
         most = max(Counter(view[0] for view in views).values())
         least = ONE - Fraction(1, most)
-        return Found(least, least, 0, plain, 0, where)
+        return GameBounds(least, least, 0, plain, 0, where)
     bounds = channel.solve(setting.low, setting.high, max(0.0, setting.seconds))
-    return Found(bounds.lower, bounds.upper, bounds.variables, plain, 1, where, ((requests, bounds.kernel),))
+    return GameBounds(
+        bounds.lower, bounds.upper, bounds.variables, plain, 1, where, ((requests, bounds.kernel),)
+    )
 
 
-def _static_among(setting: Setting, points: tuple[Any, ...], data: list[int], keep: bool) -> Found:
+def _static_among(setting: GameSetting, points: tuple[Any, ...], data: list[int], keep: bool) -> GameBounds:
     """Fixed controlled points: all attackers if there are few, else bounds from both sides."""
 
     def left(made: tuple[Label, ...]) -> list[Label]:
@@ -196,12 +198,12 @@ def _static_among(setting: Setting, points: tuple[Any, ...], data: list[int], ke
     if few == 1:
         return _against(setting, roots, data, chooser({}), keep, _only_order(roots))
 
-    def against(preferred: Preferred, requests: tuple[Label, ...] | None = None) -> Found:
+    def against(preferred: Preferred, requests: tuple[Label, ...] | None = None) -> GameBounds:
         played = roots if requests else game.roots
         choose = spread(requests) if requests else chooser(preferred)
         return _against(setting, played, data, choose, keep, requests)
 
-    found = Found()
+    found = GameBounds()
     for order in dict.fromkeys(permutations(points)):
         found = found.worse(against({}, tuple((p,) for p in order)))
     bounds, preferred = game.solve(setting.low, max(0.0, setting.seconds))
@@ -213,7 +215,7 @@ def _static_among(setting: Setting, points: tuple[Any, ...], data: list[int], ke
         found = found.worse(against(attacker))
     everyone = few <= MOST_ATTACKERS and found.lower == found.upper and setting.seconds > 0
     upper = min(bounds.upper, found.upper) if everyone else bounds.upper
-    return Found(
+    return GameBounds(
         found.lower,
         max(found.lower, upper),
         found.variables + bounds.variables,
@@ -240,7 +242,7 @@ def _only_order(roots: Mapping[int, Node]) -> tuple[Label, ...] | None:
     return orders.pop() if len(orders) == 1 else None
 
 
-def _controlled(setting: Setting, length: int) -> dict[tuple[Any, ...], list[int]]:
+def _controlled(setting: GameSetting, length: int) -> dict[tuple[Any, ...], list[int]]:
     """The points that an attacker may control, and the data sets that have them."""
     if setting.symmetric:
         found = sequences(setting.data_sets, length)
@@ -252,7 +254,7 @@ def _controlled(setting: Setting, length: int) -> dict[tuple[Any, ...], list[int
     return chosen
 
 
-def _dynamic_attackers(setting: Setting, keep: bool) -> Iterator[_corrupting_simulator.Attacker]:
+def _dynamic_attackers(setting: GameSetting, keep: bool) -> Iterator[_corrupting_simulator.Attacker]:
     firsts = alike_firsts(setting.roots)
     outputs = sorted({z for root in setting.roots.values() for cs in root.moves.values() for z in cs})
     for k in range(1, setting.k + 1):  # those who corrupt fewer come first
@@ -263,8 +265,8 @@ def _dynamic_attackers(setting: Setting, keep: bool) -> Iterator[_corrupting_sim
 
 
 def _with_attacker(
-    setting: Setting, found: Found, attacker: _corrupting_simulator.Attacker, keep: bool
-) -> tuple[Found, bool]:
+    setting: GameSetting, found: GameBounds, attacker: _corrupting_simulator.Attacker, keep: bool
+) -> tuple[GameBounds, bool]:
     """What one more attacker of the dynamic game proves, and whether its own optimum is exact."""
     if setting.symmetric:
         ordered = [(o, d) for d, data in setting.data_sets.items() for o in dict.fromkeys(permutations(data))]
@@ -290,7 +292,7 @@ def _with_attacker(
     return replace(more, lower=max(lower, found.lower)), exact
 
 
-def _plain_size(setting: Setting, channel: Channel) -> int:
+def _plain_size(setting: GameSetting, channel: Channel) -> int:
     """The variables of this program as it is written: ordered data sets, nothing merged."""
     data = {d for mass in channel.inputs.values() for d in mass}
     orders = sum(_orders(setting.data_sets[d]) if setting.symmetric else 1 for d in data)
@@ -301,4 +303,4 @@ def _orders(data: Data) -> int:
     return factorial(len(data)) // prod(map(factorial, Counter(data).values()))
 
 
-__all__ = ["Bounds", "Found", "Setting", "Where", "dynamic", "non_adaptive", "static"]
+__all__ = ["Bounds", "GameBounds", "GameSetting", "Where", "dynamic", "non_adaptive", "static"]

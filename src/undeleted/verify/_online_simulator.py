@@ -20,7 +20,7 @@ from typing import Any
 
 from undeleted.verify.best_simulator import Bounds, Kernel
 from undeleted.verify.history_tree import Label, Mass, Node, shape_of
-from undeleted.verify.linear_program import ONE, ZERO, Program, rational
+from undeleted.verify.linear_program import ONE, ZERO, LinearProgram, rational
 
 Seen = tuple[int, int]
 
@@ -82,8 +82,8 @@ class Online:
 
     def _program(
         self, factor: Fraction
-    ) -> tuple[Program, dict[tuple[Seen, int], int], dict[tuple[int, Label], list[int]]]:
-        program = Program()
+    ) -> tuple[LinearProgram, dict[tuple[Seen, int], int], dict[tuple[int, Label], list[int]]]:
+        program = LinearProgram()
         delta = program.variable(ONE)
         at: dict[tuple[Seen, int], int] = {}
         asks: dict[tuple[int, Label], list[int]] = {}

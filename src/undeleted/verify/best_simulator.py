@@ -20,7 +20,7 @@ from itertools import combinations
 from typing import Any
 
 from undeleted.verify.history_tree import Mass, shape_of
-from undeleted.verify.linear_program import ONE, ZERO, Program, rational
+from undeleted.verify.linear_program import ONE, ZERO, LinearProgram, rational
 
 Kernel = dict[Any, dict[Any, Fraction]]  # K(τ | w), by w
 
@@ -74,15 +74,15 @@ class Channel:
         data = {d for mass in self.inputs.values() for d in mass}
         return 1 + len(self.views) * (len(self.inputs) + len(data))
 
-    def program(self, factor: Fraction = ONE) -> Program:
+    def program(self, factor: Fraction = ONE) -> LinearProgram:
         """The program as it stands, nothing merged."""
         return self._program(factor)[0]
 
     def may(self, w: Any, view: Any) -> bool:
         return not self.keep or self.begins(w) == self.begins(view)
 
-    def _program(self, factor: Fraction) -> tuple[Program, dict[tuple[Any, Any], int]]:
-        program = Program()
+    def _program(self, factor: Fraction) -> tuple[LinearProgram, dict[tuple[Any, Any], int]]:
+        program = LinearProgram()
         delta = program.variable(ONE)
         at = {(w, v): program.variable() for w in self.inputs for v in self.views if self.may(w, v)}
         totals: dict[tuple[int, bool], dict[int, Fraction]] = {}

@@ -22,13 +22,13 @@ from undeleted.errors import BadBudget, BadWorld
 from undeleted.games.transcript import plain
 from undeleted.verify import _game_bounds
 from undeleted.verify._evidence import says_next, simulator_of, witness_of
-from undeleted.verify._game_bounds import Setting
+from undeleted.verify._game_bounds import GameSetting
 from undeleted.verify.finite_world import FiniteWorld, check_runs, tree_of
 from undeleted.verify.history_tree import Node, by_index, by_value, first_difference, in_batches
 from undeleted.verify.linear_program import ONE, ZERO
 from undeleted.verify.step_laws import Data, Steps
 
-__all__ = ["GAMES", "FiniteWorld", "Game", "Optimum", "Verdict", "factor_of", "verify"]
+__all__ = ["GAMES", "ExactVerdict", "FiniteWorld", "Game", "Optimum", "factor_of", "verify"]
 
 Game: TypeAlias = Literal["non-adaptive", "static", "dynamic"]
 GAMES: tuple[Game, ...] = ("non-adaptive", "static", "dynamic")
@@ -53,7 +53,7 @@ class Optimum:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ExactVerdict:
     """What was found out about an algorithm in one world and one game."""
 
     game: Game
@@ -116,7 +116,7 @@ def verify(
     epsilon: float = 0.0,
     time_limit: float = 60.0,
     shortcuts: bool = True,
-) -> Verdict:
+) -> ExactVerdict:
     """The least δ of any simulator, in one of the three games.
 
     >>> from undeleted.games.baselines.retrain import Retrain, median
@@ -168,7 +168,7 @@ def _verify_class(
     deadline: float,
     shortcuts: bool,
     limit: float,
-) -> Verdict:
+) -> ExactVerdict:
     one = by_value if game == "non-adaptive" or world.by_value else by_index
     tree = tree_of(world, steps, data, in_batches(one, world.k) if game == "dynamic" else one, limit)
     order = check_runs(world, steps, data, limit / 4)
@@ -178,9 +178,9 @@ def _verify_class(
     if shortcuts and first_difference(tree.roots) is None:
         how = "conditional independence: given what was seen, no output depends on those who stay"
         simulator = says_next(steps, tree)
-        return Verdict(game, 0.0, nothing, nothing, None, simulator, how, 0, 0, 0, **sizes)
+        return ExactVerdict(game, 0.0, nothing, nothing, None, simulator, how, 0, 0, 0, **sizes)
     deterministic = all(len(steps.start(d)) == 1 for d in data.values()) and steps.deterministic
-    setting = Setting(
+    setting = GameSetting(
         tree,
         tree.without_leaks(),
         data,
@@ -202,7 +202,7 @@ def _verify_class(
     # A simulator that keeps z0 is a simulator: what it reaches, the best of all reaches too.
     literal = replace(literal, upper=min(literal.upper, keep.upper))
     keep = replace(keep, lower=max(literal.lower, keep.lower))
-    return Verdict(
+    return ExactVerdict(
         game,
         0.0,
         Optimum(literal.lower, literal.upper),

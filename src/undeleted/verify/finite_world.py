@@ -9,14 +9,14 @@ from itertools import combinations_with_replacement, islice, permutations, produ
 from time import monotonic
 from typing import Any, TypeAlias
 
-from undeleted.errors import BadWorld, RejectedValue, TooLarge, WorldTooLarge
+from undeleted.errors import BadWorld, OutOfTime, RejectedValue, TooLarge, WorldTooLarge
 from undeleted.foundations.schema import Schema
 from undeleted.games.algorithm import Algorithm, Point
 from undeleted.games.dynamic import Leakage
 from undeleted.games.release_once import ReleaseOnce
 from undeleted.games.with_leakage import WithLeakage
 from undeleted.verify.history_tree import Moves, Tree, grow, sequences
-from undeleted.verify.step_laws import Data, OutOfTime, Steps
+from undeleted.verify.step_laws import Data, Steps
 
 Make: TypeAlias = Callable[[], Algorithm]
 MOST_DATA_SETS = 100_000

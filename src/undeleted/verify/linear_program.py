@@ -33,7 +33,7 @@ class Solved:
 
 
 @dataclass
-class Program:
+class LinearProgram:
     """Build it row by row, then solve it."""
 
     costs: list[Fraction] = field(default_factory=list)

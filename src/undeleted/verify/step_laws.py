@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from undeleted.errors import BadWorld, NotReproducible
+from undeleted.errors import BadWorld, NotReproducible, OutOfTime
 from undeleted.foundations.coins import Enumerated, outcomes
 from undeleted.games.algorithm import Algorithm, Point
 from undeleted.games.dynamic import Leakage
@@ -30,10 +30,6 @@ OVER = -1  # the state after the last request
 ALL_COMPARED = (
     50_000  # up to so many runs every step is compared with a run from the start, then every eighth
 )
-
-
-class OutOfTime(Exception):
-    """The outcomes cannot all be walked in time."""
 
 
 class Step(NamedTuple):

@@ -2,6 +2,8 @@
 
 A few rows on DuckDB, in this process, belong to every run; 10⁵ rows on DuckDB, PostgreSQL and Spark to
 `make test-all`.  A new statistic is found by itself, and needs an example here.
+
+Covers: curate/engines/*.py
 """
 
 from pathlib import Path

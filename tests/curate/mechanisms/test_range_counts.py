@@ -1,4 +1,7 @@
-"""Complete range counts: the best linear estimate, its noise to the last digit, and answers that hold."""
+"""Complete range counts: the best linear estimate, its noise to the last digit, and answers that hold.
+
+Covers: curate/releases/ranges.py, curate/releases/count_tree.py
+"""
 
 from fractions import Fraction
 

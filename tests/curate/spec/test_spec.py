@@ -1,4 +1,7 @@
-"""The spec: what it says, and errors that point at the line."""
+"""The spec: what it says, and errors that point at the line.
+
+Covers: curate/spec/*.py
+"""
 
 from fractions import Fraction
 from pathlib import Path

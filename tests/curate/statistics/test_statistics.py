@@ -1,6 +1,9 @@
 """Every statistic: its sensitivity by brute force over neighbours, its sums by hand, its bound checked.
 
 A new statistic is found by itself; it needs an example here.
+
+Covers: curate/statistics/*.py, curate/kernels.py, foundations/arrays.py,
+        foundations/schema/centred_codes.py
 """
 
 from contextlib import ExitStack, nullcontext

@@ -1,4 +1,7 @@
-"""Processes that are killed, race, run out of disk or may not write: nothing is lost or doubled."""
+"""Processes that are killed, race, run out of disk or may not write: nothing is lost or doubled.
+
+Covers: curate/durable.py
+"""
 
 import os
 import shutil

@@ -1,4 +1,7 @@
-"""The store in PostgreSQL: kills, dropped connections, crowds, erasure, and servers that do not answer."""
+"""The store in PostgreSQL: kills, dropped connections, crowds, erasure, and servers that do not answer.
+
+Covers: curate/stores/_postgres_*.py
+"""
 
 import subprocess
 import sys

@@ -1,4 +1,7 @@
-"""The store in a file: what it keeps byte for byte, what it forgets, and what may lie beside it."""
+"""The store in a file: what it keeps byte for byte, what it forgets, and what may lie beside it.
+
+Covers: curate/stores/_sqlite_*.py
+"""
 
 import json
 import shutil

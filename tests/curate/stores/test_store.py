@@ -1,6 +1,8 @@
 """What every kind of store must do: forget exactly, answer alike, notice what was altered, be copied.
 
 PostgreSQL runs on a server that the tests start; `make test-all` asks for it.
+
+Covers: curate/stores/_cells.py, curate/stores/_held_back.py, curate/stores/_migrations.py
 """
 
 import json

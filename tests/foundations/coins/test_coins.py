@@ -1,4 +1,7 @@
-"""All kinds of coins follow the same laws."""
+"""All kinds of coins follow the same laws.
+
+Covers: foundations/coins/*.py
+"""
 
 import math
 from fractions import Fraction

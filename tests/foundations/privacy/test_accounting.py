@@ -1,4 +1,7 @@
-"""The accountant is never more optimistic than the truth, nor far from it."""
+"""The accountant is never more optimistic than the truth, nor far from it.
+
+Covers: foundations/privacy/*.py
+"""
 
 import math
 

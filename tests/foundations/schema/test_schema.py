@@ -1,4 +1,7 @@
-"""A schema takes rows in the shapes people have them, and knows whose they are."""
+"""A schema takes rows in the shapes people have them, and knows whose they are.
+
+Covers: foundations/schema/table.py
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Reconstructions keep their prediction and their bound, and get nothing from a release-once curator."""
+"""Reconstructions keep their prediction and their bound, and get nothing from a release-once curator.
+
+Covers: games/reconstruction/*.py
+"""
 
 import math
 

@@ -1,4 +1,7 @@
-"""Differencing, the threshold and the pads: who is exposed, and by whom not."""
+"""Differencing, the threshold and the pads: who is exposed, and by whom not.
+
+Covers: games/attacks/*.py
+"""
 
 import pytest
 from scipy import stats

@@ -1,4 +1,7 @@
-"""What people do today, as it is; deleting what is not there changes nothing."""
+"""What people do today, as it is; deleting what is not there changes nothing.
+
+Covers: games/baselines/*.py
+"""
 
 from fractions import Fraction
 

@@ -1,4 +1,7 @@
-"""Leaky mechanisms: perfect for a simulator that is told g, exactly; broken without it."""
+"""Leaky mechanisms: perfect for a simulator that is told g, exactly; broken without it.
+
+Covers: games/leaky/*.py
+"""
 
 from fractions import Fraction
 from itertools import product

@@ -1,4 +1,8 @@
-"""The command line as a new user meets it."""
+"""The command line as a new user meets it.
+
+Covers: interfaces/cli/attack.py, interfaces/cli/daily_use.py, interfaces/cli/demo.py,
+        interfaces/cli/output.py
+"""
 
 import json
 import subprocess

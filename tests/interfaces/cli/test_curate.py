@@ -1,4 +1,7 @@
-"""The commands of daily use, from a table in a file to a store that has forgotten."""
+"""The commands of daily use, from a table in a file to a store that has forgotten.
+
+Covers: interfaces/cli/exporting.py
+"""
 
 import json
 import os

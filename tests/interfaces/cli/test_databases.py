@@ -1,4 +1,7 @@
-"""Specs whose table lies in a database, and stores that are copied, from the command line."""
+"""Specs whose table lies in a database, and stores that are copied, from the command line.
+
+Covers: interfaces/cli/stores.py
+"""
 
 import json
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Models as publications: published from a spec, shown with intervals, predicting from what stands."""
+"""Models as publications: published from a spec, shown with intervals, predicting from what stands.
+
+Covers: interfaces/report/models.py, curate/spec/models.py
+"""
 
 import csv
 import json

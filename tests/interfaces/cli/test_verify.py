@@ -1,4 +1,7 @@
-"""`undeleted verify` and `undeleted definitions`: verdicts as text and as JSON, exit codes, refusals."""
+"""`undeleted verify` and `undeleted definitions`: verdicts as text and as JSON, exit codes, refusals.
+
+Covers: interfaces/cli/definitions.py
+"""
 
 import json
 

@@ -1,4 +1,8 @@
-"""/v1: who may do what, what is answered, and what a stranger learns from it."""
+"""/v1: who may do what, what is answered, and what a stranger learns from it.
+
+Covers: interfaces/http/access.py, interfaces/http/lists.py, interfaces/http/models.py,
+        interfaces/http/problems.py
+"""
 
 import asyncio
 import json

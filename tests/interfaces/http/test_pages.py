@@ -1,4 +1,7 @@
-"""The page without a browser: who sees what, forms without scripts, and what strangers may not do."""
+"""The page without a browser: who sees what, forms without scripts, and what strangers may not do.
+
+Covers: interfaces/http/audits.py, interfaces/http/charts.py
+"""
 
 import json
 import re

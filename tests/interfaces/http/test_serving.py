@@ -1,4 +1,7 @@
-"""The process: how it starts, what it says when it cannot, and how it ends."""
+"""The process: how it starts, what it says when it cannot, and how it ends.
+
+Covers: interfaces/cli/serving.py, interfaces/cli/access.py, interfaces/http/demo.py
+"""
 
 import http.client
 import json

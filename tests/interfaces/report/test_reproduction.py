@@ -1,4 +1,7 @@
-"""The report of a reproduction: written as it goes, taken up again, refused where it is another's."""
+"""The report of a reproduction: written as it goes, taken up again, refused where it is another's.
+
+Covers: interfaces/cli/reproduce.py, interfaces/report/_page.py
+"""
 
 import json
 import re

@@ -1,6 +1,8 @@
 """Every claim holds as it stands, and is reported as failing when what it speaks of is broken on purpose.
 
 A newcomer in `claims/` must have an entry in `BREAKS`: how to break what it is about.
+
+Covers: paper/claims/*.py, paper/claim.py
 """
 
 import numpy as np
@@ -23,7 +25,7 @@ from undeleted.games.baselines import (
 from undeleted.games.dynamic import Leakage
 from undeleted.games.reconstruction import tasks
 from undeleted.interfaces.report.reproduction import CRASHED, claims, file_of, run
-from undeleted.paper.claim import Figure, Found, Setting, about, exactly, share
+from undeleted.paper.claim import ClaimResult, Figure, Setting, about, exactly, share
 
 QUICK = Setting(quick=True, seed=7)
 
@@ -161,13 +163,13 @@ def test_a_claim_says_what_the_paper_says_and_where(name):
 def test_verdicts_follow_from_the_figures():
     good, bad = (Figure("a", 1, 1, holds) for holds in (True, False))
     literal = Figure("a", 1, 2, False, literal=True)
-    assert Found((good,)).verdict == "holds"
-    assert Found((good, literal), correction="it is 1").verdict == "holds with a correction"
-    assert Found((good, literal)).verdict == "does not hold", "a failure that nobody corrects"
-    assert Found((good,), correction="it is 1").verdict == "does not hold", "a correction of nothing"
-    assert Found((good, literal, bad), correction="it is 1").verdict == "does not hold"
-    assert Found((good, bad)).verdict == "does not hold"
-    assert Found(()).verdict == "does not hold", "nothing measured, nothing shown"
+    assert ClaimResult((good,)).verdict == "holds"
+    assert ClaimResult((good, literal), correction="it is 1").verdict == "holds with a correction"
+    assert ClaimResult((good, literal)).verdict == "does not hold", "a failure that nobody corrects"
+    assert ClaimResult((good,), correction="it is 1").verdict == "does not hold", "a correction of nothing"
+    assert ClaimResult((good, literal, bad), correction="it is 1").verdict == "does not hold"
+    assert ClaimResult((good, bad)).verdict == "does not hold"
+    assert ClaimResult(()).verdict == "does not hold", "nothing measured, nothing shown"
 
 
 def test_what_stops_a_claim_is_a_figure_that_does_not_hold(monkeypatch):

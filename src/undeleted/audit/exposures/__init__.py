@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from undeleted.audit.columns import Column, Record, columns_from
+from undeleted.audit.columns import Record, TargetColumn, columns_from
 from undeleted.audit.lab import Lab
 from undeleted.audit.pairs import Space
 from undeleted.foundations.coins import Coins
@@ -19,7 +19,7 @@ class Stage:
 
     records: tuple[Record, ...] = field(repr=False)
     own: tuple[str, ...] = field(repr=False)
-    columns: tuple[Column, ...]
+    columns: tuple[TargetColumn, ...]
     label: str | None = None
     column: str | None = None
 

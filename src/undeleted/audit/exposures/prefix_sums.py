@@ -13,7 +13,7 @@ from undeleted.audit.exposures import Exposure, Stage
 from undeleted.audit.lab import Lab, numbers
 from undeleted.audit.pairs import Space
 from undeleted.foundations.coins import Coins
-from undeleted.games.attacks.kmeans_line import State, order_of, read_off
+from undeleted.games.attacks.kmeans_line import TwoMeansState, order_of, read_off
 
 PEOPLE, OWN = 400, 120
 MARGIN = 1e-2  # how far from the middle of its centres a clustering may draw the line
@@ -42,12 +42,12 @@ class PrefixSums:
         order = order_of(own, centres, 3 * MARGIN)
         waiting = {v: [name for name in stage.own if values[name] == v] for v in order}
         batches = [(waiting[v].pop(),) for v in order]
-        states = [State(centres, people, ())]
+        states = [TwoMeansState(centres, people, ())]
         for i, output in enumerate(lab.play(stage.records, batches, seed)[1:]):
             centres = self._centres(output)
             if centres is None:
                 return None
-            states.append(State(centres, people - 1 - i, (order[i],)))
+            states.append(TwoMeansState(centres, people - 1 - i, (order[i],)))
         found = read_off(states, own, MARGIN)
         others = sorted((values[r["id"]], r["id"]) for r in stage.staying)
         inside = {rank: v for rank, v in found.items() if 0 <= rank < len(others)}

@@ -17,15 +17,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
-from undeleted.audit.columns import Column, Record, columns_from
-from undeleted.audit.targets.process import Clock, Program, refused
+from undeleted.audit.columns import Record, TargetColumn, columns_from
+from undeleted.audit.targets.process import Clock, TargetProcess, refused
 from undeleted.errors import BadColumns, BadQuestion, TargetFailed
 
-LINE = (Column("x", 0, 1000),)
+LINE = (TargetColumn("x", 0, 1000),)
 LOADING = 20.0  # seconds that a library may take to be imported, if the budget has them
 
 
-class Curator(Protocol):
+class Adapter(Protocol):
     """What an adapter is: `columns` (and `label`) say what its records look like, if it has them."""
 
     def start(self, records: Sequence[Record], seed: int) -> Any:
@@ -43,7 +43,7 @@ class Named:
     settings: Mapping[str, Any] = field(default_factory=dict)
     see: tuple[str, ...] = ()
     at: tuple[tuple[float, ...], ...] = ()
-    columns: tuple[Column, ...] = ()
+    columns: tuple[TargetColumn, ...] = ()
     label: str | None = None
     features: int = 1
 
@@ -70,7 +70,7 @@ class Target:
             raise BadQuestion(
                 "exec: names no program.", "Write exec:./my_curator, or exec:'perl curator.pl'."
             )
-        self._launch = partial(Program, command, clock, hide=hide, ours=not self.is_program)
+        self._launch = partial(TargetProcess, command, clock, hide=hide, ours=not self.is_program)
         self._program = self._launch()
         self._started = self._one_start = False
         self.calls = 0

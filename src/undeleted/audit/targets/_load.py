@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from undeleted.audit.columns import Column, Record, columns_from
+from undeleted.audit.columns import Record, TargetColumn, columns_from
 from undeleted.audit.targets._ours import OURS, ours
-from undeleted.audit.targets.fitted_view import View
+from undeleted.audit.targets.fitted_view import FittedView
 from undeleted.errors import BadQuestion
 from undeleted.foundations import registry
 
@@ -33,7 +33,9 @@ FIRST = (
 class Loaded:
     """A curator with the columns of its records and all that the auditor asks about it."""
 
-    def __init__(self, curator: Any, columns: Sequence[Column], label: str | None, about: Mapping[str, Any]):
+    def __init__(
+        self, curator: Any, columns: Sequence[TargetColumn], label: str | None, about: Mapping[str, Any]
+    ):
         self.curator, self.columns, self.label, self._about = curator, tuple(columns), label, about
         self.start, self.delete = curator.start, curator.delete
         self.look: Any = getattr(curator, "look", None)
@@ -74,7 +76,9 @@ def load(named: Mapping[str, Any]) -> Loaded:
             "Write a class with start(records, seed) and delete(ids): docs/reference/auditor.md shows one."
         )
         raise BadQuestion(problem, remedy)
-    view = View(tuple(named["see"]), tuple(map(tuple, named["at"])), columns, label, named.get("features", 1))
+    view = FittedView(
+        tuple(named["see"]), tuple(map(tuple, named["at"])), columns, label, named.get("features", 1)
+    )
     curator = adapter(make, example, view)
     told = {
         "adapter": registry_name(adapter),
@@ -87,13 +91,13 @@ def load(named: Mapping[str, Any]) -> Loaded:
 class RetrainedFunction:
     """Any function of the values, computed again on what is left; of several columns it gets the rows."""
 
-    def __init__(self, function: Any, columns: Sequence[Column], settings: Mapping[str, Any]) -> None:
+    def __init__(self, function: Any, columns: Sequence[TargetColumn], settings: Mapping[str, Any]) -> None:
         if not callable(function):
             raise BadQuestion(
                 "what is to be computed again is no function.", "Name one: retrain:statistics:median."
             )
         self._function, self._settings = function, dict(settings)
-        self.columns = tuple(columns) or (Column("x", 0, 1000),)
+        self.columns = tuple(columns) or (TargetColumn("x", 0, 1000),)
         self._left: dict[str, Any] = {}
 
     def start(self, records: Sequence[Record], seed: int) -> Any:

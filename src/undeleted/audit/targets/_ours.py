@@ -8,7 +8,7 @@ Settings: `epsilon` of the noise (1), `high` of the column x = 0, …, high, `ho
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from undeleted.audit.columns import Column, Record
+from undeleted.audit.columns import Record, TargetColumn
 from undeleted.errors import BadQuestion, UnknownName
 from undeleted.foundations import registry
 from undeleted.foundations.coins import seeded
@@ -25,9 +25,9 @@ class OneOfOurs:
 
     label: str | None = None
 
-    def __init__(self, make: Any, column: Column) -> None:
+    def __init__(self, make: Any, column: TargetColumn) -> None:
         self._make = make
-        self.columns: tuple[Column, ...] = (column,)
+        self.columns: tuple[TargetColumn, ...] = (column,)
         self._algorithm: Any = None
         self._left: dict[str, Any] = {}
 
@@ -44,7 +44,7 @@ class OneOfOurs:
 class Removal(OneOfOurs):
     """Certified removal: records are features and a label, and the density of the first output is known."""
 
-    def __init__(self, make: Any, columns: Sequence[Column]) -> None:
+    def __init__(self, make: Any, columns: Sequence[TargetColumn]) -> None:
         super().__init__(make, columns[0])
         self.columns, self.label = tuple(columns), columns[-1].name
 
@@ -61,16 +61,17 @@ class Removal(OneOfOurs):
 
 
 def _removal(settings: Mapping[str, Any]) -> Removal:
-    y = Column("y", -1.0, 1.0) if settings.get("loss") == "ridge" else Column("y", values=(0, 1))
+    y = TargetColumn("y", -1.0, 1.0) if settings.get("loss") == "ridge" else TargetColumn("y", values=(0, 1))
     unknown = [s for s in settings if s not in ("loss", "l2", "sigma")]
     if unknown:
         raise BadQuestion(f"certified removal takes no setting {unknown[0]!r}.", "It takes: loss, l2, sigma.")
     return Removal(
-        lambda: CertifiedRemoval(**settings), (Column("x0", -1.0, 1.0), Column("x1", -1.0, 1.0), y)
+        lambda: CertifiedRemoval(**settings),
+        (TargetColumn("x0", -1.0, 1.0), TargetColumn("x1", -1.0, 1.0), y),
     )
 
 
-def ours(kind: str, name: str, columns: Sequence[Column], settings: Mapping[str, Any]) -> OneOfOurs:
+def ours(kind: str, name: str, columns: Sequence[TargetColumn], settings: Mapping[str, Any]) -> OneOfOurs:
     """One of ours by name."""
     if (kind, name) == ("baseline", "certified-removal"):
         return _removal(settings)
@@ -86,7 +87,11 @@ def ours(kind: str, name: str, columns: Sequence[Column], settings: Mapping[str,
     chosen = SETTINGS | dict(settings)
     high = chosen["high"] or (round(columns[0].high) if columns and columns[0].is_number else _usual(full))
     built = build(full, domain=high + 1, n=1, k=chosen["horizon"], noise=Budget(float(chosen["epsilon"])))
-    column = Column("x", values=tuple(map(str, range(high + 1)))) if built.texts else Column("x", 0, high)
+    column = (
+        TargetColumn("x", values=tuple(map(str, range(high + 1))))
+        if built.texts
+        else TargetColumn("x", 0, high)
+    )
     return OneOfOurs(built.make, column)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from undeleted.audit.targets._load import Loaded, load
 from undeleted.audit.targets.process import refused
-from undeleted.errors import BadQuestion, UndeletedError
+from undeleted.errors import BadQuestion, CallFailed, UndeletedError
 from undeleted.games import transcript
 
 
@@ -44,7 +44,7 @@ def _transcript(target: Loaded, message: dict[str, Any], seed: int) -> list[Any]
     except BadQuestion:
         raise  # what is asked of it cannot be seen
     except Exception as error:
-        raise _Failed(f"start with {len(message['records'])} records", error) from None
+        raise CallFailed(f"start with {len(message['records'])} records", error) from None
     for batch in message["batches"]:
         try:
             outputs.append(plain(target.delete(batch)))
@@ -53,10 +53,6 @@ def _transcript(target: Loaded, message: dict[str, Any], seed: int) -> list[Any]
         except Exception:
             return refused(outputs, message["batches"])
     return outputs
-
-
-class _Failed(Exception):
-    """Which of several calls failed."""
 
 
 def _end_with_the_auditor() -> None:
@@ -82,7 +78,7 @@ def main() -> None:
         except UndeletedError as error:
             asked = target is None or isinstance(error, BadQuestion)
             answer = {"misuse": [error.what, error.remedy]} if asked else {"error": error.what}
-        except _Failed as failed:
+        except CallFailed as failed:
             call, cause = failed.args
             what = cause.what if isinstance(cause, UndeletedError) else f"{type(cause).__name__}: {cause}"
             answer = {"error": what, "call": call}

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.audit.columns import Column, Record
+from undeleted.audit.columns import Record, TargetColumn
 from undeleted.errors import BadQuestion
 from undeleted.foundations.coins import seeded
 from undeleted.games.transcript import plain
@@ -22,14 +22,14 @@ from undeleted.games.transcript import plain
 POINTS = 33  # on a line; in the plane and beyond, twice as many at random
 
 
-class View:
+class FittedView:
     """How records become X and y, and an object becomes an output."""
 
     def __init__(
         self,
         see: tuple[str, ...],
         at: tuple[tuple[float, ...], ...],
-        columns: tuple[Column, ...],
+        columns: tuple[TargetColumn, ...],
         label: str | None,
         features: int,
     ) -> None:
@@ -39,16 +39,16 @@ class View:
         """Fill in the columns of a model that learns `numbers`, `classes` or nothing in particular."""
         if not self.columns:
             names = ["x"] if self.count == 1 else [f"x{i}" for i in range(self.count)]
-            self.columns = tuple(Column(name, 0, 100) for name in names)
+            self.columns = tuple(TargetColumn(name, 0, 100) for name in names)
             if kind is not None:
-                y = Column("y", -64, 64) if kind == "numbers" else Column("y", values=(0, 1))
+                y = TargetColumn("y", -64, 64) if kind == "numbers" else TargetColumn("y", values=(0, 1))
                 self.columns, self.label = (*self.columns, y), "y"
         if kind is not None and self.label is None:
             problem = "this target learns a label, and no column is one."
             raise BadQuestion(problem, "Name it with --label, beside --column.")
 
     @property
-    def features(self) -> tuple[Column, ...]:
+    def features(self) -> tuple[TargetColumn, ...]:
         return tuple(c for c in self.columns if c.name != self.label)
 
     def matrix(self, records: Sequence[Record]) -> Any:

@@ -15,15 +15,11 @@ import time
 from collections.abc import Sequence
 from typing import Any, Never
 
-from undeleted.errors import BadQuestion, TargetFailed
+from undeleted.errors import BadQuestion, BudgetOver, TargetFailed
 
 # Worlds are small: threads that wait for each other would cost more than they bring.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 LONGEST = 64 * 2**20  # bytes of one answer
-
-
-class BudgetOver(Exception):
-    """The audit's time is up; what was found until now stands."""
 
 
 class Clock:
@@ -50,7 +46,7 @@ class Clock:
             raise BudgetOver
 
 
-class Program:
+class TargetProcess:
     """A child process that speaks JSON lines."""
 
     def __init__(

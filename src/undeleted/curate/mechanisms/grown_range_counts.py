@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from undeleted.curate.engines import Totals
-from undeleted.curate.releases.count_tree import Level, View, best_branching
+from undeleted.curate.releases.count_tree import Level, TreeView, best_branching
 from undeleted.curate.releases.linear import require_rows
-from undeleted.curate.releases.ranges import Answer, Ranges
+from undeleted.curate.releases.ranges import RangeAnswer, Ranges
 from undeleted.curate.statistics.prefix import Prefix
 from undeleted.curate.statistics.range_tree import levels_for, require_branching
 from undeleted.errors import BadQuestion, TooLarge
@@ -245,7 +245,7 @@ class GrownRangeCounts(Ranges):
         """Which nodes begin inside the domain; the others pad the tree, and are known to be empty."""
         return prefixes <= np.uint64((self.column.cells - 1) // self._span(level))
 
-    def view(self, release: Grown) -> View:
+    def view(self, release: Grown) -> TreeView:
         b = self.fanout
         levels: list[Level] = []
         for depth, (prefixes, counts) in enumerate(zip(release.prefixes, release.counts, strict=True)):
@@ -256,15 +256,15 @@ class GrownRangeCounts(Ranges):
                 gap = levels[-1].estimates[parents] - groups.sum(axis=1)
                 groups = groups + inside * (gap / np.maximum(inside.sum(axis=1), 1))[:, None]
             levels.append(Level(self._span(depth), prefixes, groups.ravel()))
-        return View(b, tuple(levels))
+        return TreeView(b, tuple(levels))
 
-    def ask(self, release: Grown, low: int, high: int, share: float, confidence: float) -> Answer:
+    def ask(self, release: Grown, low: int, high: int, share: float, confidence: float) -> RangeAnswer:
         """Along the one or two nodes of each level that the range cuts."""
         question = _Question(self, release, low, high, confidence)
         question.visit(0, 0, share)
         plain = question.plain and share == 0
         cells = (self.laws[0], question.whole) if plain and question.whole else None
-        return Answer(
+        return RangeAnswer(
             question.value, question.variance, question.fourth, question.below, question.above, cells
         )
 

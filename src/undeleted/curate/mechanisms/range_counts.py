@@ -15,9 +15,9 @@ from functools import cached_property
 
 import numpy as np
 
-from undeleted.curate.releases.count_tree import Level, View, best_branching
+from undeleted.curate.releases.count_tree import Level, TreeView, best_branching
 from undeleted.curate.releases.linear import Cells, Linear, Noise
-from undeleted.curate.releases.ranges import Answer, Ranges
+from undeleted.curate.releases.ranges import RangeAnswer, Ranges
 from undeleted.curate.statistics.range_tree import RangeTree
 from undeleted.foundations.arrays import FloatArray
 from undeleted.foundations.coins import DiscreteLaplace, FiniteLaw
@@ -80,7 +80,7 @@ class RangeCounts(Ranges, Linear):
         products = [w * d for w, d in zip(self._weights, self._spans, strict=True)]
         return [sum(products[level:]) for level in range(len(products))]
 
-    def view(self, release: Cells) -> View:
+    def view(self, release: Cells) -> TreeView:
         """Weighted averages from the leaves up, then differences shared among siblings from the root down."""
         b, tree = self.statistic.branching, self.statistic
         raw = [
@@ -98,16 +98,16 @@ class RangeCounts(Ranges, Linear):
         for level in range(1, tree.levels):
             groups = averaged[level].reshape(-1, b)
             levels.append((groups + (levels[-1] - groups.sum(axis=1))[:, None] / b).ravel())
-        return View(
+        return TreeView(
             b, tuple(Level(d, np.arange(h.size), h) for d, h in zip(self._spans, levels, strict=True))
         )
 
-    def ask(self, release: Cells, low: int, high: int, share: float, confidence: float) -> Answer:
+    def ask(self, release: Cells, low: int, high: int, share: float, confidence: float) -> RangeAnswer:
         leaves: FloatArray = self.view(release).levels[-1].estimates
         variance, fourth = self._noise_of(low, high, share)
         value = float(leaves[low:high].sum() - share * leaves.sum())
         plain = self.statistic.levels == 1 and share == 0 and self._sigmas[0] > 0
-        return Answer(value, variance, fourth, cells=(self.laws[0], high - low) if plain else None)
+        return RangeAnswer(value, variance, fourth, cells=(self.laws[0], high - low) if plain else None)
 
     def worst_variance(self, share: float) -> float:
         b = self.statistic.branching

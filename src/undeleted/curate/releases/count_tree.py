@@ -33,7 +33,7 @@ class Level:
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class TreeView:
     """Consistent estimates on a copy of a release: the children of a node add up to it."""
 
     branching: int

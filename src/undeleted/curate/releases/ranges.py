@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.curate.releases.count_tree import View
+from undeleted.curate.releases.count_tree import TreeView
 from undeleted.errors import BadQuestion
 from undeleted.foundations.coins import Law
 from undeleted.foundations.intervals import Estimate, check_confidence, noise_interval
@@ -21,7 +21,7 @@ from undeleted.foundations.schema import Number
 
 
 @dataclass(frozen=True)
-class Answer:
+class RangeAnswer:
     """Count in a range, less a share of all; `below` and `above` is what cut leaves may add."""
 
     value: float
@@ -55,11 +55,11 @@ class Ranges(ABC):
     column: Number
 
     @abstractmethod
-    def view(self, release: Any) -> View:
+    def view(self, release: Any) -> TreeView:
         """Consistent estimates, on a copy."""
 
     @abstractmethod
-    def ask(self, release: Any, low: int, high: int, share: float, confidence: float) -> Answer:
+    def ask(self, release: Any, low: int, high: int, share: float, confidence: float) -> RangeAnswer:
         """Records with a code in low, …, high − 1, less `share` of all records."""
 
     @abstractmethod
@@ -120,13 +120,15 @@ class Ranges(ABC):
         """The quantile of one half."""
         return self.quantile(release, 0.5, confidence)
 
-    def _codes_that_may_be(self, view: View, release: Any, q: float, confidence: float) -> tuple[int, int]:
+    def _codes_that_may_be(
+        self, view: TreeView, release: Any, q: float, confidence: float
+    ) -> tuple[int, int]:
         """Leaves that may hold the quantile: their ends may have passed it, their starts not."""
         starts, spans, cumulative = view.leaves
         middle = self.ask(release, 0, starts[len(starts) // 2], q, confidence)
         kurtosis = middle.fourth / middle.variance**2 if middle.variance > 1e-100 else 0.0
         variance = self.worst_variance(q)
-        width = Answer(0.0, variance, kurtosis * variance**2).half_width(confidence)
+        width = RangeAnswer(0.0, variance, kurtosis * variance**2).half_width(confidence)
         gap = cumulative - q * view.total
         first = int(np.argmax(gap >= -width)) if (gap >= -width).any() else len(starts) - 1
         before = np.concatenate([[-q * view.total], gap[:-1]]) < width

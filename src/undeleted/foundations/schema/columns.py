@@ -24,7 +24,7 @@ import numpy as np
 from undeleted.errors import BadBounds, BadColumns, RejectedValue
 from undeleted.foundations.arrays import BoolArray, IntArray
 from undeleted.foundations.schema.incoming import incoming, listed, may_have_lost_digits
-from undeleted.foundations.schema.judging import Judge, Verdict
+from undeleted.foundations.schema.judging import Fit, Judge
 from undeleted.foundations.schema.values import (
     as_label,
     as_number,
@@ -172,10 +172,10 @@ class Number:
         if not verdicts.any():  # everything fits, as mostly
             return codes, kept
         for verdict, rule, text in (
-            (Verdict.MISSING, "missing", "values must be present"),
-            (Verdict.NOT_A_NUMBER, "not_a_number", "values must be numbers"),
-            (Verdict.OUT_OF_RANGE, "out_of_range", f"values must lie in [{self.min}, {self.max}]"),
-            (Verdict.OFF_GRID, "off_grid", f"values must be min plus a multiple of step = {self.step}"),
+            (Fit.MISSING, "missing", "values must be present"),
+            (Fit.NOT_A_NUMBER, "not_a_number", "values must be numbers"),
+            (Fit.OUT_OF_RANGE, "out_of_range", f"values must lie in [{self.min}, {self.max}]"),
+            (Fit.OFF_GRID, "off_grid", f"values must be min plus a multiple of step = {self.step}"),
         ):
             misfits = verdicts == verdict
             if misfits.any():

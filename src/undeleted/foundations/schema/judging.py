@@ -20,7 +20,7 @@ from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema.values import Real, as_number, each, is_missing
 
 
-class Verdict(IntEnum):
+class Fit(IntEnum):
     """What is to be said of a value; the column's rules say what follows."""
 
     FITS = 0
@@ -50,25 +50,23 @@ class Judge:
     def _kind(self) -> type:
         return np.int64 if self.cells <= 2**63 else np.uint64
 
-    def value(self, value: Any) -> tuple[int, Verdict]:
+    def value(self, value: Any) -> tuple[int, Fit]:
         """One value: the rule itself."""
         if is_missing(value):
-            return 0, Verdict.MISSING
+            return 0, Fit.MISSING
         number = as_number(value)
         if number is None:
-            return 0, Verdict.NOT_A_NUMBER
+            return 0, Fit.NOT_A_NUMBER
         return self.number(number)
 
-    def number(self, number: Real) -> tuple[int, Verdict]:
+    def number(self, number: Real) -> tuple[int, Fit]:
         last = self.cells - 1
         if isinstance(number, float):
-            return (0, Verdict.MISSING) if math.isnan(number) else (last * (number > 0), Verdict.OUT_OF_RANGE)
+            return (0, Fit.MISSING) if math.isnan(number) else (last * (number > 0), Fit.OUT_OF_RANGE)
         steps = (number - self.min) / self.step
         if not 0 <= steps <= last:
-            return (0 if steps < 0 else last), Verdict.OUT_OF_RANGE
-        return math.floor(steps + Fraction(1, 2)), (
-            Verdict.FITS if steps.denominator == 1 else Verdict.OFF_GRID
-        )
+            return (0 if steps < 0 else last), Fit.OUT_OF_RANGE
+        return math.floor(steps + Fraction(1, 2)), (Fit.FITS if steps.denominator == 1 else Fit.OFF_GRID)
 
     def column(self, values: Any) -> Judged:
         """A column as `incoming` gives it."""
@@ -159,9 +157,9 @@ class Judge:
             outside = (steps < -slack) | (steps > last + slack)
             inside = clear & ~outside & (last < 2**53)
             codes[inside] = np.floor(steps[inside] + 0.5)
-        verdicts[inside] = Verdict.OFF_GRID
+        verdicts[inside] = Fit.OFF_GRID
         codes[outside & (steps > 0)] = last
-        verdicts[outside] = Verdict.OUT_OF_RANGE
+        verdicts[outside] = Fit.OUT_OF_RANGE
         open_ = ~(inside | outside)
         if values.dtype == np.float64 and open_.any():
             self._decimals(x, open_, codes, verdicts)
@@ -228,5 +226,5 @@ def _scaled(texts: Any) -> Any:
 
 
 def _verdicts(outside: Any, off: Any) -> Any:
-    found = np.where(off, np.uint8(Verdict.OFF_GRID), np.uint8(Verdict.FITS))
-    return np.where(outside, np.uint8(Verdict.OUT_OF_RANGE), found)
+    found = np.where(off, np.uint8(Fit.OFF_GRID), np.uint8(Fit.FITS))
+    return np.where(outside, np.uint8(Fit.OUT_OF_RANGE), found)

@@ -56,7 +56,7 @@ def _needs_sklearn() -> BadQuestion:
     )
 
 
-class Grown:
+class GrownTwoMeans:
     """The clusters of grown boxes, with ε = 1: what the estimator `KMeans` publishes of these values."""
 
     def __init__(self, values: Any, coins: Seeded) -> None:
@@ -91,7 +91,7 @@ class TwoMeans:
             exact = np.bincount(self._bin(self._ordered), minlength=BINS)
             self._noisy = coins.noisy(DiscreteLaplace(1.0), exact)
         if fit == "undeleted":
-            self._grown = Grown(self._ordered, coins)
+            self._grown = GrownTwoMeans(self._ordered, coins)
 
     def look(self) -> tuple[float, float]:
         if self._fit == "lloyd":

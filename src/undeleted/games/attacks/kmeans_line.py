@@ -33,7 +33,7 @@ STILL = 1e-6  # a centre that moved less than this did not move: one point moves
 
 
 @dataclass(frozen=True)
-class State:
+class TwoMeansState:
     """What was seen after some deletions: centres, how many are left, which own points are left."""
 
     centres: tuple[float, float]
@@ -41,12 +41,12 @@ class State:
     deleted: tuple[int, ...]  # in this step
 
 
-def kmeans_line(world: TwoMeans, margin: float = 1e-9) -> list[State]:
+def kmeans_line(world: TwoMeans, margin: float = 1e-9) -> list[TwoMeansState]:
     """Delete own points in an order that moves the boundary little by little; remember all that was seen."""
-    states = [State(world.look(), world.n, ())]
+    states = [TwoMeansState(world.look(), world.n, ())]
     for value in order_of(world.own, states[0].centres, 3 * margin):
         world.delete(value)
-        states.append(State(world.look(), world.n, (value,)))
+        states.append(TwoMeansState(world.look(), world.n, (value,)))
     return states
 
 
@@ -65,7 +65,7 @@ def order_of(own: Any, centres: tuple[float, float], doubt: float) -> list[int]:
     return [*near, *left, *right]
 
 
-def read_off(states: Sequence[State], own: Any, margin: float, blur: float = 0.0) -> dict[int, int]:
+def read_off(states: Sequence[TwoMeansState], own: Any, margin: float, blur: float = 0.0) -> dict[int, int]:
     """People by rank among those who are not the attacker's: {rank: value}.
 
     `blur` is how far a centre may be from what was published, beyond the last bits of floating point.
@@ -88,7 +88,7 @@ def read_off(states: Sequence[State], own: Any, margin: float, blur: float = 0.0
     return dict(_neighbours(prefixes, margin))
 
 
-def total_of(states: Sequence[State], blur: float = 0.0) -> int | None:
+def total_of(states: Sequence[TwoMeansState], blur: float = 0.0) -> int | None:
     """The sum of all values at the first state, from the first step that lets a size be computed."""
     gone = 0
     if blur * states[0].n > CLEAR:
@@ -110,7 +110,7 @@ def total_of(states: Sequence[State], blur: float = 0.0) -> int | None:
 
 
 def prefix_of(
-    state: State, total: int, own: Any, margin: float, blur: float = 0.0
+    state: TwoMeansState, total: int, own: Any, margin: float, blur: float = 0.0
 ) -> tuple[int, int, float] | None:
     """How many others the left cluster holds, their sum, and where it ends."""
     c1, c2 = state.centres
@@ -138,7 +138,7 @@ def _neighbours(prefixes: dict[int, tuple[int, float] | None], margin: float) ->
             yield rank, value
 
 
-def _moved(before: State, after: State, which: int) -> bool:
+def _moved(before: TwoMeansState, after: TwoMeansState, which: int) -> bool:
     return abs(before.centres[which] - after.centres[which]) > STILL
 
 
@@ -200,7 +200,7 @@ def run(
 
 def play(
     n: int, alpha: float, distribution: str, against: str, seed: int
-) -> tuple[Any, TwoMeans, list[State], float]:
+) -> tuple[Any, TwoMeans, list[TwoMeansState], float]:
     """Those who stay, the world, all that was seen in it, and how far from the middle it may have stopped."""
     values = people(n, distribution, seed)
     chosen = seeded(f"own {seed}").choose(n, round(alpha * n))
@@ -209,13 +209,16 @@ def play(
     return np.sort(np.delete(values, chosen)), world, kmeans_line(world, margin), margin
 
 
-def _rounded(states: Sequence[State], digits: int) -> Sequence[State]:
+def _rounded(states: Sequence[TwoMeansState], digits: int) -> Sequence[TwoMeansState]:
     if digits < 0:
         return states
-    return [State((round(s.centres[0], digits), round(s.centres[1], digits)), s.n, s.deleted) for s in states]
+    return [
+        TwoMeansState((round(s.centres[0], digits), round(s.centres[1], digits)), s.n, s.deleted)
+        for s in states
+    ]
 
 
-def _events(states: Sequence[State]) -> dict[str, int]:
+def _events(states: Sequence[TwoMeansState]) -> dict[str, int]:
     """The paper's own search: events in which both centres moved, and those it solves uniquely."""
     moved = solved = 0
     for before, after in pairwise(states):
@@ -225,7 +228,7 @@ def _events(states: Sequence[State]) -> dict[str, int]:
     return {"both_moved": moved, "unique": solved}
 
 
-def _least_digits(states: Sequence[State], own: Any, margin: float, others: Any) -> int | None:
+def _least_digits(states: Sequence[TwoMeansState], own: Any, margin: float, others: Any) -> int | None:
     """The fewest decimals of the centres that still give somebody away; None if no number of them does."""
     for digits in range(13):
         found = read_off(_rounded(states, digits), own, margin, _blur(digits))

@@ -33,11 +33,11 @@ from undeleted.interfaces.http.models import (
     DataSetFace,
     Leaving,
     Left,
-    Publication,
+    PublicationBody,
     Publications,
     Publish,
-    Published,
-    Status,
+    PublishedBody,
+    StatusBody,
     Stream,
 )
 from undeleted.interfaces.http.problems import documented
@@ -116,7 +116,7 @@ async def publications(request: Request) -> Publications:
     service = service_of(request)
     found, status = await service.all(), await service.status()
     return Publications(
-        publications=[Publication.model_validate(p) for p in found],
+        publications=[PublicationBody.model_validate(p) for p in found],
         **{name: status[name] for name in ("epsilon", "delta", "spent", "left")},
     )
 
@@ -137,7 +137,7 @@ async def publication(
     correlation: Annotated[Texts, Query(description="Of products: two columns.")] = None,
     regression: Annotated[str | None, Query(max_length=256, description="Of products: the target.")] = None,
     confidence: Annotated[float, Query(ge=0.01, le=0.999999, description="Of the interval.")] = 0.95,
-) -> Publication:
+) -> PublicationBody:
     service = service_of(request)
     strange = set(request.query_params) - QUESTIONS
     if strange:
@@ -159,7 +159,9 @@ async def publication(
     answers = await service.read(name, questions, confidence)
     kind = kind_of(service.curator.store.mechanisms[name])
     version = answers[0]["version"] if answers else await service.version()
-    return Publication.model_validate({"name": name, "kind": kind, "version": version, "answers": answers})
+    return PublicationBody.model_validate(
+        {"name": name, "kind": kind, "version": version, "answers": answers}
+    )
 
 
 # -- operators
@@ -180,10 +182,10 @@ operators: dict[str, Any] = {"dependencies": [Depends(may("operator"))], "tags":
     summary="Publish a table, once",
     **operators,
 )
-async def publish(request: Request) -> Published:
+async def publish(request: Request) -> PublishedBody:
     """Publish what the spec says of the table that is sent.  The same spec again spends nothing."""
     sent = await _sent(request)
-    return Published.model_validate(await service_of(request).publish(sent.spec, sent.table))
+    return PublishedBody.model_validate(await service_of(request).publish(sent.spec, sent.table))
 
 
 @api.post(
@@ -228,8 +230,8 @@ async def _sent(request: Request) -> Publish:
 @api.get(
     "/status", responses=documented(401, 403, 409), summary="What it has cost, and what waits", **operators
 )
-async def status(request: Request) -> Status:
-    return Status.model_validate(await service_of(request).status())
+async def status(request: Request) -> StatusBody:
+    return StatusBody.model_validate(await service_of(request).status())
 
 
 @api.get("/check", responses=documented(401, 403, 409), summary="Whether the store is whole", **operators)

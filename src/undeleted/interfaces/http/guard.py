@@ -20,7 +20,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from undeleted.errors import BadFile, Busy
+from undeleted.errors import BadFile, BodyTooLarge, Busy
 from undeleted.interfaces.http import problems
 from undeleted.interfaces.http.service import Service
 
@@ -155,7 +155,7 @@ class Guard:
                 body = await self._body(receive, most)
         except TimeoutError:
             return problems.problem(408)
-        except _TooMuch:
+        except BodyTooLarge:
             return problems.problem(413)
         except Busy:
             return self._no_room()
@@ -192,7 +192,7 @@ class Guard:
                 parts += part
                 self.held += len(part)
                 if len(parts) > most:
-                    raise _TooMuch
+                    raise BodyTooLarge
                 if self.held > HELD:
                     raise Busy("too much is arriving")
                 if not message.get("more_body", False):
@@ -209,12 +209,12 @@ class Guard:
             message = await receive()
             left -= len(message.get("body", b""))
             if left < 0:
-                raise _TooMuch
+                raise BodyTooLarge
             return message
 
         try:
             await self._app(scope, limited, send)
-        except _TooMuch:
+        except BodyTooLarge:
             return problems.problem(413)
         return None
 
@@ -249,10 +249,6 @@ class Guard:
                 "role": scope.get("state", {}).get("role"),
             }
             log.info("request", extra={"facts": facts})
-
-
-class _TooMuch(Exception):
-    """The body is larger than is allowed."""
 
 
 def _again(body: bytes, receive: Receive) -> Receive:

@@ -40,14 +40,14 @@ class Publish(Sent):
     ] = ""
 
 
-class Published(BaseModel):
+class PublishedBody(BaseModel):
     publications: list[str]
     version: int
     spent: float
     left: float
 
 
-class Answer(BaseModel):
+class AnswerBody(BaseModel):
     """One number, or one post, of a publication."""
 
     name: str
@@ -59,23 +59,23 @@ class Answer(BaseModel):
     confidence: float | None = None
 
 
-class Publication(BaseModel):
+class PublicationBody(BaseModel):
     name: str
     kind: str
     version: int
-    answers: list[Answer]
+    answers: list[AnswerBody]
     note: str | None = None
 
 
 class Publications(BaseModel):
-    publications: list[Publication]
+    publications: list[PublicationBody]
     epsilon: float
     delta: float
     spent: float
     left: float
 
 
-class Status(BaseModel):
+class StatusBody(BaseModel):
     publications: list[str]
     version: int
     epsilon: float

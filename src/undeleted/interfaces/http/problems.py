@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from undeleted.errors import (
+    AlreadyPublished,
     AlreadyThere,
     BadConnection,
     BadFile,
@@ -30,7 +31,6 @@ from undeleted.errors import (
     UndeletedError,
     UnknownName,
 )
-from undeleted.interfaces.http.uploads import AlreadyPublished
 
 log = logging.getLogger("undeleted.http")
 MEDIA = "application/problem+json"

@@ -11,19 +11,9 @@ from pathlib import Path
 from undeleted.curate.curator import Curator
 from undeleted.curate.spec import Spec
 from undeleted.curate.stores import key_file_of
-from undeleted.errors import BadQuestion, Busy, StoreError, UndeletedError
+from undeleted.errors import AlreadyPublished, BadQuestion, Busy, UndeletedError
 
 LINES = 500  # receipts that are written before others have their turn
-
-
-class AlreadyPublished(StoreError):
-    """Another spec than the one that is published."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "another publication is here already (the spec has changed since).",
-            "Send the spec that was published, or run a service of its own for this one.",
-        )
 
 
 class Uploads:

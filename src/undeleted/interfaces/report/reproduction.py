@@ -19,7 +19,7 @@ from typing import Any
 import undeleted
 from undeleted.errors import BadFile, UnknownName
 from undeleted.foundations import registry
-from undeleted.paper.claim import VERDICTS, Figure, Found, Setting
+from undeleted.paper.claim import VERDICTS, ClaimResult, Figure, Setting
 
 FOLDER = "undeleted.paper.claims"
 FORMAT = 1
@@ -61,14 +61,14 @@ def chosen(names: Sequence[str]) -> list[str]:
     return [name for name in claims() if not wanted or name in wanted]
 
 
-def run(name: str, setting: Setting) -> Found:
+def run(name: str, setting: Setting) -> ClaimResult:
     """One claim; whatever stops it is a figure that does not hold."""
     try:
-        found: Found = registry.find(FOLDER, file_of(name))(setting)
+        found: ClaimResult = registry.find(FOLDER, file_of(name))(setting)
         return found
     except Exception as error:
         stopped = f"{type(error).__name__}: {error}".split("\n")[0]
-        return Found((Figure(CRASHED, stopped, "yes", False),))
+        return ClaimResult((Figure(CRASHED, stopped, "yes", False),))
 
 
 @dataclass

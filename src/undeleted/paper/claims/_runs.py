@@ -4,7 +4,7 @@ import importlib
 from typing import Any
 
 from undeleted.verify.divergence import Divergence, privacy_of_the_undeleted
-from undeleted.verify.exact import Game, Verdict, verify
+from undeleted.verify.exact import ExactVerdict, Game, verify
 from undeleted.verify.small_worlds import subject
 
 LIMIT = 600.0  # seconds; no world here comes near it, or a verdict would depend on the machine
@@ -34,7 +34,7 @@ def least(
     epsilon: float = 0.0,
     leakage: str = "none",
     shortcuts: bool = True,
-) -> tuple[Verdict, str]:
+) -> tuple[ExactVerdict, str]:
     """The least δ of any simulator, in a small world; without shortcuts always by linear programs."""
     world = subject(name, domain=domain, n=n, k=k, leakage=leakage).world
     found = verify(world, game, epsilon=epsilon, time_limit=LIMIT, shortcuts=shortcuts)
@@ -49,7 +49,7 @@ def private(name: str, *, domain: int = 2, n: int = 3, k: int = 1) -> tuple[Dive
     return found, command("verify", name, domain=domain, n=n, k=k, privacy=True)
 
 
-def optimum(found: Verdict) -> str:
+def optimum(found: ExactVerdict) -> str:
     """The least δ, as far as it is proven."""
     low, high = found.literal.lower, found.literal.upper
     return f"{low}" if low == high else f"between {float(low):.6g} and {float(high):.6g}"

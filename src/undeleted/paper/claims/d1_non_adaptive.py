@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from undeleted.games.baselines.retrain import median
-from undeleted.paper.claim import Found, Setting, exactly
+from undeleted.paper.claim import ClaimResult, Setting, exactly
 from undeleted.paper.claims._pictures import bars
 from undeleted.paper.claims._runs import least, optimum
 
@@ -21,7 +21,7 @@ WHERE = "Definition 3.1"
 SAFE = ("exact-sum", "retrain-sum", "bulletin-board", "frozen-median", "ignore", "xor-pad", "noisy-sum")
 
 
-def d1_non_adaptive(setting: Setting) -> Found:
+def d1_non_adaptive(setting: Setting) -> ClaimResult:
     figures, rows = [], []
     x, y = "least δ of any simulator", "curator"
     for name in SAFE:
@@ -43,7 +43,7 @@ def d1_non_adaptive(setting: Setting) -> Found:
         "safety."
     )
     alt = "No bar for seven safe curators; bars from a half upwards for the retrained median and z ⊕ y."
-    return Found(tuple(figures), (bars(rows, x, y, caption=caption, alt=alt),))
+    return ClaimResult(tuple(figures), (bars(rows, x, y, caption=caption, alt=alt),))
 
 
 def guess(function: Callable[[tuple[int, ...]], Any], domain: int) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from undeleted.paper.claim import Found, Setting, exactly
+from undeleted.paper.claim import ClaimResult, Setting, exactly
 from undeleted.paper.claims._pictures import bars
 from undeleted.paper.claims._runs import least, optimum
 from undeleted.verify.exact import FiniteWorld, verify
@@ -62,7 +62,7 @@ class Signal:
         return tuple(self.left) if self.gone == 2 and list(points) == [self.coin] else "nothing"
 
 
-def d2_static(setting: Setting) -> Found:
+def d2_static(setting: Setting) -> ClaimResult:
     figures, rows = [], []
     x, y, by = "least δ of any simulator", "curator", "game"
     for name in CURATORS:
@@ -98,4 +98,4 @@ def d2_static(setting: Setting) -> Found:
         "never easier."
     )
     alt = "Pairs of bars of equal length for each curator."
-    return Found(tuple(figures), (bars(rows, x, y, by, caption=caption, alt=alt),), CORRECTION, NOTE)
+    return ClaimResult(tuple(figures), (bars(rows, x, y, by, caption=caption, alt=alt),), CORRECTION, NOTE)

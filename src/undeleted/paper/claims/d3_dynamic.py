@@ -9,7 +9,7 @@ from undeleted.games.dynamic import dynamic_game, ideal_game
 from undeleted.games.similarity import total_variation
 from undeleted.games.simulator import simulate
 from undeleted.games.worlds import World
-from undeleted.paper.claim import Found, Setting, exactly
+from undeleted.paper.claim import ClaimResult, Setting, exactly
 from undeleted.paper.claims._pictures import bars
 from undeleted.paper.claims._runs import least, optimum
 from undeleted.verify.small_worlds import Noise, build
@@ -34,7 +34,7 @@ STATELESS = (
 STATEFUL = ("retrain-median", "threshold", "recompute-sum", "renoised-tree", "hidden-range-median")
 
 
-def d3_dynamic(setting: Setting) -> Found:
+def d3_dynamic(setting: Setting) -> ClaimResult:
     figures, rows = [], []
     x, y, by = "least δ of any simulator", "curator", "kind"
     for name in setting.pick(STATELESS[:6], STATELESS):
@@ -61,7 +61,7 @@ def d3_dynamic(setting: Setting) -> Found:
         "not."
     )
     alt = "No bars for stateless curators; bars for the five that read the data again."
-    return Found(tuple(figures), (bars(rows, x, y, caption=caption, alt=alt),))
+    return ClaimResult(tuple(figures), (bars(rows, x, y, caption=caption, alt=alt),))
 
 
 def between_worlds(name: str) -> Any:

@@ -2,7 +2,7 @@
 
 from undeleted.games.baselines.retrain import Retrain, median
 from undeleted.games.dynamic import Leakage
-from undeleted.paper.claim import Found, Setting, exactly, more_than
+from undeleted.paper.claim import ClaimResult, Setting, exactly, more_than
 from undeleted.paper.claims._pictures import bars
 from undeleted.paper.claims._runs import least, optimum
 from undeleted.verify.exact import FiniteWorld, verify
@@ -21,7 +21,7 @@ NOTE = (
 )
 
 
-def d4_leakage(setting: Setting) -> Found:
+def d4_leakage(setting: Setting) -> ClaimResult:
     hidden, of_hidden = least("hidden-range-median")
     shared, of_shared = least("hidden-range-median", leakage="shared")
     fresh, of_fresh = least("hidden-range-median", leakage="fresh")
@@ -76,4 +76,4 @@ def d4_leakage(setting: Setting) -> Found:
     ]
     caption = "Medians from hidden range counts: what a simulator is told, and how close it comes."
     alt = "A long bar for nothing, a very short one for a fresh draw, none for the counts themselves."
-    return Found(figures, (bars(rows, x, y, caption=caption, alt=alt),), note=NOTE)
+    return ClaimResult(figures, (bars(rows, x, y, caption=caption, alt=alt),), note=NOTE)

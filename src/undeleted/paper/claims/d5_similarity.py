@@ -12,7 +12,7 @@ from undeleted.foundations.coins import exact_law
 from undeleted.games.baselines.retrain import Retrain, median
 from undeleted.games.non_adaptive import non_adaptive_game
 from undeleted.games.similarity import approximate, distinguishers, total_variation
-from undeleted.paper.claim import Figure, Found, Setting, exactly, more_than
+from undeleted.paper.claim import ClaimResult, Figure, Setting, exactly, more_than
 from undeleted.paper.claims._pictures import curves
 from undeleted.paper.claims._runs import least, private
 
@@ -32,7 +32,7 @@ ENDS: dict[str, tuple[float | None, float]] = {
 X, Y = "ε of the similarity", "least δ of any simulator"
 
 
-def d5_similarity(setting: Setting) -> Found:
+def d5_similarity(setting: Setting) -> ClaimResult:
     steps = setting.pick(6, 16)
     top = private("recompute-sum")[0].transcript.epsilon
     grid = [round(1.25 * top * i / (steps - 1), 4) for i in range(steps)]
@@ -47,7 +47,7 @@ def d5_similarity(setting: Setting) -> Found:
     )
     alt = "A flat line at a half, a line that falls to zero, and a flat line at zero."
     picture = curves(rows, X, Y, "curator", joined=True, caption=caption, alt=alt)
-    return Found(tuple(figures), (picture,))
+    return ClaimResult(tuple(figures), (picture,))
 
 
 def along(name: str, grid: Sequence[float]) -> tuple[list[Figure], list[dict[str, Any]]]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from undeleted.games.baselines.retrain import Retrain, median, total
-from undeleted.paper.claim import Found, Setting, exactly
+from undeleted.paper.claim import ClaimResult, Setting, exactly
 from undeleted.paper.claims._pictures import bars
 from undeleted.paper.claims._runs import optimum
 from undeleted.paper.claims.d1_non_adaptive import guess
@@ -56,7 +56,7 @@ FUNCTIONS: dict[str, Callable[[tuple[Any, ...]], Any]] = {
 }
 
 
-def m10_perfect_retraining(setting: Setting) -> Found:
+def m10_perfect_retraining(setting: Setting) -> ClaimResult:
     figures, rows = [], []
     x, y = "least δ of any simulator", "function"
     values = setting.pick([0, 1, 2], [0, 1, 2, 3])
@@ -82,4 +82,4 @@ def m10_perfect_retraining(setting: Setting) -> Found:
         "Perfect retraining of six functions, three people: how far the best simulator stays from the truth."
     )
     alt = "No bars for the count and the sum; bars for median, maximum, range and most common value."
-    return Found(tuple(figures), (bars(rows, x, y, caption=caption, alt=alt),))
+    return ClaimResult(tuple(figures), (bars(rows, x, y, caption=caption, alt=alt),))

@@ -8,7 +8,7 @@ from undeleted.curate.mechanisms.noisy_sum import NoisySum
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.games.baselines.recompute import Recompute
-from undeleted.paper.claim import Figure, Found, Setting, exactly, more_than, none_above
+from undeleted.paper.claim import ClaimResult, Figure, Setting, exactly, more_than, none_above
 from undeleted.paper.claims._pictures import curves
 from undeleted.paper.claims._runs import least, private
 from undeleted.paper.claims.m3_private_sum import SCHEMA, X
@@ -21,7 +21,7 @@ SAYS = (
 WHERE = "Section 2.1"
 
 
-def m11_recomputed_privacy(setting: Setting) -> Found:
+def m11_recomputed_privacy(setting: Setting) -> ClaimResult:
     most = setting.pick(3, 4)
     x, y = "deletions", "ε of those who stay, over the whole transcript"
     figures, rows, theory = [], [], []
@@ -49,7 +49,7 @@ def m11_recomputed_privacy(setting: Setting) -> Found:
     )
     alt = "A rising line for recomputing, a flat one for subtracting."
     picture = curves(rows, x, y, "curator", theory=theory, caption=caption, alt=alt)
-    return Found(tuple(figures), (picture,))
+    return ClaimResult(tuple(figures), (picture,))
 
 
 def averaged(setting: Setting) -> Figure:

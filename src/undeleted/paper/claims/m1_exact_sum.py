@@ -4,7 +4,7 @@ from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms.exact_sum import ExactSum
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.schema import Number, Schema
-from undeleted.paper.claim import Found, Picture, Setting, exactly
+from undeleted.paper.claim import ClaimResult, Picture, Setting, exactly
 from undeleted.paper.claims._pictures import bars
 from undeleted.paper.claims._runs import least, optimum
 from undeleted.paper.specimens import specimen
@@ -18,7 +18,7 @@ WHERE = "Section 4, and the survey in Section 1.2"
 STRICT = ("garg-2020", "gao-2022", "chourasia-shah-2023", "dp-folklore")
 
 
-def m1_exact_sum(setting: Setting) -> Found:
+def m1_exact_sum(setting: Setting) -> ClaimResult:
     return safe_and_forbidden("exact-sum", setting, maintained(setting))
 
 
@@ -36,7 +36,7 @@ def maintained(setting: Setting) -> int:
     return worst
 
 
-def safe_and_forbidden(name: str, setting: Setting, difference: int) -> Found:
+def safe_and_forbidden(name: str, setting: Setting, difference: int) -> ClaimResult:
     """What sums and boards have in common: perfect in all games, refused by the stricter definitions."""
     figures = [
         exactly("largest difference from what would be computed afresh, over all deletions", difference, 0)
@@ -54,7 +54,7 @@ def safe_and_forbidden(name: str, setting: Setting, difference: int) -> Found:
         rows.append(
             {"definition": definition, "distance": 1.0 if distance is None else min(1.0, float(distance))}
         )
-    return Found(tuple(figures), (picture(name, rows),))
+    return ClaimResult(tuple(figures), (picture(name, rows),))
 
 
 def picture(name: str, rows: list[dict[str, object]]) -> Picture:

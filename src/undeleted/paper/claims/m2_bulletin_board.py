@@ -4,7 +4,7 @@ from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms.bulletin_board import BulletinBoard
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.schema import Schema, Text
-from undeleted.paper.claim import Found, Setting
+from undeleted.paper.claim import ClaimResult, Setting
 from undeleted.paper.claims.m1_exact_sum import safe_and_forbidden
 
 SAYS = (
@@ -15,7 +15,7 @@ SAYS = (
 WHERE = "Section 4, and the survey in Section 1.2"
 
 
-def m2_bulletin_board(setting: Setting) -> Found:
+def m2_bulletin_board(setting: Setting) -> ClaimResult:
     return safe_and_forbidden("bulletin-board", setting, maintained(setting))
 
 

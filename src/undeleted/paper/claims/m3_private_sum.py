@@ -13,7 +13,7 @@ from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
 from undeleted.games.baselines.recompute import Recompute
 from undeleted.games.baselines.tree_counter import TreeCounter
-from undeleted.paper.claim import ALARM, SHOWN, Figure, Found, Setting, exactly, more_than, short
+from undeleted.paper.claim import ALARM, SHOWN, ClaimResult, Figure, Setting, exactly, more_than, short
 from undeleted.paper.claims._pictures import curves
 from undeleted.paper.claims._runs import least, optimum, private
 
@@ -28,7 +28,7 @@ SCHEMA = Schema([X])
 SUM = ClippedSum(X)
 
 
-def m3_private_sum(setting: Setting) -> Found:
+def m3_private_sum(setting: Setting) -> ClaimResult:
     n, runs = setting.pick((2_000, 60), (50_000, 400))
     deletions = setting.pick((1, 8, 64, 512), (1, 16, 256, 2_048))
     values = seeded(f"people {setting.seed}").integers(0, 101, n)
@@ -93,7 +93,7 @@ def m3_private_sum(setting: Setting) -> Found:
         "A flat line for subtracting; lines that rise for continual observation and, steeply, for "
         "recomputing."
     )
-    return Found(figures, (curves(rows, x, y, by, log="xy", joined=True, caption=caption, alt=alt),))
+    return ClaimResult(figures, (curves(rows, x, y, by, log="xy", joined=True, caption=caption, alt=alt),))
 
 
 def few(setting: Setting, runs: int) -> list[str]:

@@ -7,7 +7,7 @@ from undeleted.curate.mechanisms.frozen_median import FrozenMedian
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.schema import Number, Schema
 from undeleted.games.baselines.retrain import median
-from undeleted.paper.claim import Found, Setting, exactly, none_above
+from undeleted.paper.claim import ClaimResult, Setting, exactly, none_above
 from undeleted.paper.claims._pictures import curves
 from undeleted.paper.claims._runs import least, optimum
 
@@ -18,7 +18,7 @@ SAYS = (
 WHERE = "Section 4.1"
 
 
-def m4_frozen_median(setting: Setting) -> Found:
+def m4_frozen_median(setting: Setting) -> ClaimResult:
     n, domain = setting.pick((6, 6), (8, 7))
     x = Number("x", min=0, max=domain - 1)
     schema, mechanism = Schema([x]), FrozenMedian(x)
@@ -67,4 +67,4 @@ def m4_frozen_median(setting: Setting) -> Found:
         "The bound k is right; with the paper's error, which counts records strictly between, max(0, ⌈k/2⌉ "
         "− 1) is never exceeded, and reached as long as enough people remain."
     )
-    return Found(figures, (picture,), note=note)
+    return ClaimResult(figures, (picture,), note=note)

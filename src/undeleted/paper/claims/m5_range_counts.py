@@ -11,7 +11,7 @@ from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
 from undeleted.games.baselines.recompute import Recompute
 from undeleted.games.baselines.tree_counter import TreeCounter
-from undeleted.paper.claim import Found, Setting, exactly, more_than
+from undeleted.paper.claim import ClaimResult, Setting, exactly, more_than
 from undeleted.paper.claims._pictures import curves
 from undeleted.paper.claims._runs import least, optimum, private
 
@@ -31,7 +31,7 @@ SCHEMA = Schema([X])
 METHODS = ("subtract", "exact, then ignore", "continual observation", "recompute, budget split")
 
 
-def m5_range_counts(setting: Setting) -> Found:
+def m5_range_counts(setting: Setting) -> ClaimResult:
     n, runs = setting.pick((20_000, 12), (1_000_000, 60))
     deletions = setting.pick((10, 100, 1_000, 8_000), (10, 100, 1_000, 10_000, 100_000))
     values = np.sort(seeded(f"people {setting.seed}").integers(0, 2**12, n))
@@ -98,7 +98,7 @@ def m5_range_counts(setting: Setting) -> Found:
         "recomputing rise."
     )
     picture = curves(rows, x, y, "curator", log="xy", joined=True, order=METHODS, caption=caption, alt=alt)
-    return Found(figures, (picture,), CORRECTION)
+    return ClaimResult(figures, (picture,), CORRECTION)
 
 
 def rank_errors(

@@ -8,7 +8,7 @@ from undeleted.curate.statistics import Count, Histogram, Moments, SecondMoments
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
-from undeleted.paper.claim import Found, Setting, exactly
+from undeleted.paper.claim import ClaimResult, Setting, exactly
 from undeleted.paper.claims._pictures import curves
 from undeleted.paper.claims._runs import least, optimum, private
 
@@ -19,7 +19,7 @@ SAYS = (
 WHERE = "Section 4.2"
 
 
-def m6_recipe(setting: Setting) -> Found:
+def m6_recipe(setting: Setting) -> ClaimResult:
     n, gone = setting.pick((2_000, 1_000), (100_000, 50_000))
     age, income = Number("age", min=0, max=120), Number("income", min=0, max=1_000)
     schema = Schema([age, income])
@@ -69,4 +69,4 @@ def m6_recipe(setting: Setting) -> Found:
         "same, cell by cell."
     )
     alt = "All points lie on the diagonal."
-    return Found(figures, (curves(rows, x, y, "cells", theory=line, caption=caption, alt=alt),))
+    return ClaimResult(figures, (curves(rows, x, y, "cells", theory=line, caption=caption, alt=alt),))

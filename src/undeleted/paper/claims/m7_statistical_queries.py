@@ -10,7 +10,7 @@ from undeleted.curate.mechanisms.noisy_products import NoisyProducts
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Boolean, Number, Schema
-from undeleted.paper.claim import Found, Setting, exactly, none_above
+from undeleted.paper.claim import ClaimResult, Setting, exactly, none_above
 from undeleted.paper.claims._pictures import curves
 from undeleted.paper.claims._runs import least, optimum
 
@@ -30,7 +30,7 @@ LEARNERS = (
 )
 
 
-def m7_statistical_queries(setting: Setting) -> Found:
+def m7_statistical_queries(setting: Setting) -> ClaimResult:
     n = setting.pick(20_000, 200_000)
     x, y, tall = Number("x", min=0, max=100), Number("y", min=0, max=300), Boolean("tall")
     schema = Schema([x, y, tall])
@@ -83,4 +83,4 @@ def m7_statistical_queries(setting: Setting) -> Found:
     )
     alt = "The maintained intercept falls together with the one that is fitted again."
     picture = curves(picture_rows, horizontal, vertical, "fit", theory=theory, caption=caption, alt=alt)
-    return Found(tuple(figures), (picture,))
+    return ClaimResult(tuple(figures), (picture,))

@@ -6,7 +6,7 @@ from undeleted.curate.mechanisms.noisy_sum import NoisySum
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.games.baselines.ignore import Ignore
-from undeleted.paper.claim import Found, Setting, exactly
+from undeleted.paper.claim import ClaimResult, Setting, exactly
 from undeleted.paper.claims._pictures import curves
 from undeleted.paper.claims._runs import least, optimum
 from undeleted.paper.claims.m3_private_sum import SCHEMA, X
@@ -20,7 +20,7 @@ SAYS = (
 WHERE = "Section 1, privacy-oriented definitions of deletion"
 
 
-def m8_ignored_deletions(setting: Setting) -> Found:
+def m8_ignored_deletions(setting: Setting) -> ClaimResult:
     n, gone = setting.pick((1_000, 400), (10_000, 4_000))
     values = np.sort(seeded(f"people {setting.seed}").integers(0, 101, n))[::-1]
     people = [int(v) for v in values]
@@ -60,4 +60,4 @@ def m8_ignored_deletions(setting: Setting) -> Found:
     )
     alt = "The error of ignoring grows in proportion to the deletions; that of subtracting stays."
     picture = curves(rows, x, y, "curator", theory=theory, log="xy", caption=caption, alt=alt)
-    return Found(tuple(figures), (picture,))
+    return ClaimResult(tuple(figures), (picture,))

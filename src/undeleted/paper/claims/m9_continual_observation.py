@@ -8,7 +8,7 @@ from undeleted.foundations.coins import seeded
 from undeleted.foundations.intervals import standard_deviation
 from undeleted.foundations.privacy import Budget
 from undeleted.games.baselines.tree_counter import TreeCounter
-from undeleted.paper.claim import Found, Setting, exactly, more_than, none_above
+from undeleted.paper.claim import ClaimResult, Setting, exactly, more_than, none_above
 from undeleted.paper.claims._pictures import curves
 from undeleted.paper.claims._runs import least, optimum, private
 from undeleted.paper.claims.m3_private_sum import SCHEMA, SUM, continual
@@ -29,7 +29,7 @@ NOTE = (
 )
 
 
-def m9_continual_observation(setting: Setting) -> Found:
+def m9_continual_observation(setting: Setting) -> ClaimResult:
     safe, of_safe = least("tree-counter", k=2)
     renoised, of_renoised = least("renoised-tree", k=1)
     private_safe, other = private("tree-counter", k=1)
@@ -90,7 +90,7 @@ def m9_continual_observation(setting: Setting) -> Found:
     )
     alt = "Measured errors rise along the predicted curve."
     picture = curves(rows, x, y, "which", theory=theory, log="xy", caption=caption, alt=alt)
-    return Found(figures, (picture,), note=NOTE)
+    return ClaimResult(figures, (picture,), note=NOTE)
 
 
 def predicted(k: int) -> float:

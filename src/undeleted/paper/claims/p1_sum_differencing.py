@@ -4,7 +4,7 @@ from undeleted.foundations.coins import seeded
 from undeleted.games.attacks.sum_differencing import sum_differencing
 from undeleted.games.baselines.retrain import Retrain, total
 from undeleted.games.dynamic import dynamic_game
-from undeleted.paper.claim import Found, Picture, Setting, exactly
+from undeleted.paper.claim import ClaimResult, Picture, Setting, exactly
 from undeleted.paper.claims._pictures import curves
 from undeleted.paper.claims._runs import attack, least, optimum
 
@@ -16,7 +16,7 @@ SAYS = (
 WHERE = "Section 1, perfect retraining and privacy"
 
 
-def p1_sum_differencing(setting: Setting) -> Found:
+def p1_sum_differencing(setting: Setting) -> ClaimResult:
     people, leavers = setting.pick(1_000, 10_000), setting.pick(50, 200)
     figures = []
     for against in ("retrain-sum", "exact-sum"):
@@ -30,7 +30,7 @@ def p1_sum_differencing(setting: Setting) -> Found:
         figures.append(
             exactly(f"least δ of {name}: what it tells of those who stay", optimum(proof), "0", command)
         )
-    return Found(tuple(figures), (picture(setting),))
+    return ClaimResult(tuple(figures), (picture(setting),))
 
 
 def picture(setting: Setting) -> Picture:

@@ -8,7 +8,7 @@ from undeleted.games.attacks.median_walk import median_walk
 from undeleted.games.baselines.retrain import Retrain, median
 from undeleted.games.dynamic import dynamic_game
 from undeleted.games.worlds import World
-from undeleted.paper.claim import Found, Picture, Setting, exactly
+from undeleted.paper.claim import ClaimResult, Picture, Setting, exactly
 from undeleted.paper.claims._pictures import BLUE, HEIGHT, RED, WIDTH
 from undeleted.paper.claims._runs import attack, least, optimum
 
@@ -20,7 +20,7 @@ SAYS = (
 WHERE = "Section 1.1, and the footnote in Section 4"
 
 
-def p2_median_walk(setting: Setting) -> Found:
+def p2_median_walk(setting: Setting) -> ClaimResult:
     n, own = setting.pick((1001, 64), (10_001, 600))
     figures = []
     for people, strategy, expected in (
@@ -43,7 +43,7 @@ def p2_median_walk(setting: Setting) -> Found:
     )
     proof, command = least("retrain-median")
     figures.append(exactly("least δ of the retrained median", optimum(proof), "1/2", command))
-    return Found(tuple(figures), (picture(setting),))
+    return ClaimResult(tuple(figures), (picture(setting),))
 
 
 def footnote() -> str:

@@ -1,6 +1,6 @@
 """The threshold functionality: one deletion, and everybody who stays is public."""
 
-from undeleted.paper.claim import Found, Setting, exactly
+from undeleted.paper.claim import ClaimResult, Setting, exactly
 from undeleted.paper.claims._pictures import bars
 from undeleted.paper.claims._runs import attack, least, optimum
 
@@ -11,7 +11,7 @@ SAYS = (
 WHERE = "Section 1.1, footnote 2"
 
 
-def p3_threshold(setting: Setting) -> Found:
+def p3_threshold(setting: Setting) -> ClaimResult:
     n = setting.pick(1_000, 100_000)
     leaky, command = attack("threshold", n=n, seed=setting.seed)
     safe, other = attack("threshold", n=n, against="noisy-count", seed=setting.seed)
@@ -36,7 +36,7 @@ def p3_threshold(setting: Setting) -> Found:
         f"No bar before the deletion; after one deletion a bar of {n - 1:,} people for f, and none for the "
         "noisy count."
     )
-    return Found(figures, (bars(rows, "people exposed", "after", "curator", caption=caption, alt=alt),))
+    return ClaimResult(figures, (bars(rows, "people exposed", "after", "curator", caption=caption, alt=alt),))
 
 
 def two_others() -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from undeleted.foundations.coins import DiscreteLaplace
 from undeleted.foundations.intervals import standard_deviation
 from undeleted.games.reconstruction.fourier_queries import predicted_fraction
-from undeleted.paper.claim import Figure, Found, Setting, about, exactly, more_than
+from undeleted.paper.claim import ClaimResult, Figure, Setting, about, exactly, more_than
 from undeleted.paper.claims._pictures import curves
 from undeleted.paper.claims._runs import attack
 
@@ -19,7 +19,7 @@ SAYS = (
 WHERE = "Section 2.1"
 
 
-def p4_count_mod(setting: Setting) -> Found:
+def p4_count_mod(setting: Setting) -> ClaimResult:
     n = setting.pick(2**12, 2**14)
     epsilons = setting.pick((0.02, 0.05, 0.1, 0.3), (0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5))
     x, y = "ε of every release", "recovered share"
@@ -52,7 +52,7 @@ def p4_count_mod(setting: Setting) -> Found:
         "a half."
     )
     note = "Sensitivity 1 is meant under adding or removing a record; under replacement it is 2."
-    return Found(
+    return ClaimResult(
         tuple(figures),
         (curves(rows, x, y, "curator", theory=theory, log="x", percent=True, caption=caption, alt=alt),),
         note=note,

@@ -6,7 +6,7 @@ from math import exp
 from undeleted.foundations.coins import DiscreteLaplace
 from undeleted.foundations.intervals import standard_deviation
 from undeleted.games.reconstruction.tasks import round_half_up
-from undeleted.paper.claim import Found, Setting, exactly, more_than, share
+from undeleted.paper.claim import ClaimResult, Setting, exactly, more_than, share
 from undeleted.paper.claims._pictures import curves
 from undeleted.paper.claims._runs import attack
 from undeleted.paper.claims.p4_count_mod import guesses, recovered
@@ -19,7 +19,7 @@ SAYS = (
 WHERE = "Section 2.1, reducing the number of deletions"
 
 
-def p5_star(setting: Setting) -> Found:
+def p5_star(setting: Setting) -> ClaimResult:
     n, epsilon = setting.pick(2**12, 2**16), 0.5
     found, command = attack("star", n=n, k=32, epsilon=epsilon, seed=setting.seed)
     still, other = attack("star", n=n, k=32, epsilon=epsilon, against="release-once", seed=setting.seed)
@@ -65,7 +65,7 @@ def p5_star(setting: Setting) -> Found:
         "line."
     )
     picture = curves(rows, x, y, "which", theory=theory, percent=True, caption=caption, alt=alt)
-    return Found(tuple(figures), (picture,))
+    return ClaimResult(tuple(figures), (picture,))
 
 
 def beyond(k: int, epsilon: float) -> float:

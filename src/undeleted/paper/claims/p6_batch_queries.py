@@ -17,8 +17,8 @@ from undeleted.games.reconstruction.fourier_queries import (
 from undeleted.games.reconstruction.pictures import as_png, frames_of, hidden_picture
 from undeleted.games.reconstruction.tasks import BatchQueries
 from undeleted.paper.claim import (
+    ClaimResult,
     Figure,
-    Found,
     Picture,
     Setting,
     about,
@@ -55,7 +55,7 @@ NOTE = (
 )
 
 
-def p6_batch_queries(setting: Setting) -> Found:
+def p6_batch_queries(setting: Setting) -> ClaimResult:
     figures: list[Figure] = []
     for n, k, t, epsilon in setting.pick(
         [(2**16, 2, 128, 4.0), (2**15, 26, 4, 1.0)],
@@ -98,7 +98,9 @@ def p6_batch_queries(setting: Setting) -> Found:
     figures.append(exactly("the same, rounded to the nearest index", without_an_index(), 0))
     blocks, more = any_budget(setting)
     figures += more
-    return Found(tuple(figures), (hidden(setting), against_controlled(setting), blocks), CORRECTION, NOTE)
+    return ClaimResult(
+        tuple(figures), (hidden(setting), against_controlled(setting), blocks), CORRECTION, NOTE
+    )
 
 
 def from_one_release(n: int, k: int, t: int, epsilon: float, seed: int) -> Figure:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from undeleted.foundations.coins import exact_law, seeded
 from undeleted.games.attacks.xor_pad import curator_of
-from undeleted.paper.claim import Found, Picture, Setting, exactly, share
+from undeleted.paper.claim import ClaimResult, Picture, Setting, exactly, share
 from undeleted.paper.claims._pictures import bars
 from undeleted.paper.claims._runs import attack, least, optimum
 from undeleted.paper.definitions.chourasia_shah_2023 import chourasia_shah_2023
@@ -22,7 +22,7 @@ SAYS = (
 WHERE = "Section 2.2"
 
 
-def p7_xor_pads(setting: Setting) -> Found:
+def p7_xor_pads(setting: Setting) -> ClaimResult:
     trials = setting.pick(300, 5_000)
     figures = []
     for name in ("xor-pad", "xor-undeleted"):
@@ -62,7 +62,7 @@ def p7_xor_pads(setting: Setting) -> Found:
         "does that definition let the second pad pass if closeness is perfect: after two outputs a request "
         "may depend on what they gave away."
     )
-    return Found(tuple(figures), (picture(setting),), note=note)
+    return ClaimResult(tuple(figures), (picture(setting),), note=note)
 
 
 def single_releases(name: str) -> list[dict[int, object]]:

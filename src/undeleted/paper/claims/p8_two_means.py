@@ -2,7 +2,7 @@
 
 from undeleted.games.attacks.kmeans_line import play, read_off, right_of
 from undeleted.games.reconstruction.line_picture import line_chart
-from undeleted.paper.claim import Found, Picture, Setting, exactly, more_than
+from undeleted.paper.claim import ClaimResult, Picture, Setting, exactly, more_than
 from undeleted.paper.claims._runs import attack
 
 SAYS = (
@@ -20,7 +20,7 @@ NOTE = (
 )
 
 
-def p8_two_means(setting: Setting) -> Found:
+def p8_two_means(setting: Setting) -> ClaimResult:
     n = setting.pick(10_000, 20_000)
     figures = []
     for distribution in ("uniform", "bimodal"):
@@ -37,7 +37,7 @@ def p8_two_means(setting: Setting) -> Found:
     safe, command = attack("kmeans-line", n=n, against="release-once", seed=setting.seed)
     what = "the same attack on 2-means of a noisy histogram that is released once"
     figures.append(exactly(what, safe["recovered_points"], 0, command))
-    return Found(tuple(figures), (picture(setting),), note=NOTE)
+    return ClaimResult(tuple(figures), (picture(setting),), note=NOTE)
 
 
 def picture(setting: Setting) -> Picture:

@@ -4,7 +4,7 @@ import numpy as np
 
 from undeleted.foundations.coins import seeded
 from undeleted.games.reconstruction.fourier_queries import predicted_fraction
-from undeleted.paper.claim import Found, Setting, about, more_than, none_above
+from undeleted.paper.claim import ClaimResult, Setting, about, more_than, none_above
 from undeleted.paper.claims._pictures import curves
 from undeleted.paper.claims._runs import attack
 from undeleted.paper.claims.p4_count_mod import guesses, recovered
@@ -25,7 +25,7 @@ CORRECTION = (
 )
 
 
-def p9_fourier_queries(setting: Setting) -> Found:
+def p9_fourier_queries(setting: Setting) -> ClaimResult:
     n = setting.pick(2**16, 2**20)
     sizes = setting.pick((0.1, 0.2, 0.4), (0.05, 0.08, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 1.0))
     x, y = "noise c, in √n", "recovered share"
@@ -76,7 +76,7 @@ def p9_fourier_queries(setting: Setting) -> Found:
         "line."
     )
     picture = curves(rows, x, y, "who", theory=theory, percent=True, caption=caption, alt=alt)
-    return Found(tuple(figures), (picture,), CORRECTION)
+    return ClaimResult(tuple(figures), (picture,), CORRECTION)
 
 
 def whatever_the_attacker(fourier: bool, seed: int) -> float:

@@ -1,6 +1,6 @@
 """The survey: every definition of unlearning, asked about every curator."""
 
-from undeleted.paper.claim import Found, Setting, exactly
+from undeleted.paper.claim import ClaimResult, Setting, exactly
 from undeleted.paper.claims._pictures import bars
 from undeleted.paper.survey_table import survey as table
 
@@ -11,7 +11,7 @@ SAYS = (
 WHERE = "Section 1.2"
 
 
-def survey(setting: Setting) -> Found:
+def survey(setting: Setting) -> ClaimResult:
     cells = table()
     decided = [cell for cell in cells if cell.agrees is not None]
     differing = [f"{cell.definition} on {cell.specimen}" for cell in decided if not cell.agrees]
@@ -40,4 +40,4 @@ def survey(setting: Setting) -> Found:
     caption = "How many of the twelve curators satisfy each definition. The table below says which."
     alt = "Definitions by the number of curators that satisfy them."
     picture = bars(rows, "curators that satisfy it", "definition", caption=caption, alt=alt)
-    return Found(figures, (picture,), table=listed)
+    return ClaimResult(figures, (picture,), table=listed)

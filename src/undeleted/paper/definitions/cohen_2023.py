@@ -13,7 +13,7 @@ from undeleted.foundations.coins import Enumerated, outcomes
 from undeleted.games.transcript import plain
 from undeleted.paper.answers import FACTOR, ONE, ZERO, Answer, close, data_sets, marginal
 from undeleted.paper.specimens import Specimen
-from undeleted.verify.linear_program import Program
+from undeleted.verify.linear_program import LinearProgram
 
 KIND = "retraining"
 SOURCE = (
@@ -72,7 +72,7 @@ def _distance(specimen: Specimen, data: tuple[Any, ...], follows: Callable[[Any]
         for (path, kept), p in outcomes(lambda tosses, who=who: _ideal(specimen, data, who, tosses)):  # type: ignore[misc]
             assert coins.setdefault(path, p) == p, "the coins must not depend on who leaves"
             leads.setdefault((who, kept), set()).add(path)
-    program = Program()
+    program = LinearProgram()
     delta = program.variable(ONE)
     flows = {(execution, path): program.variable() for execution in real for path in leads.get(execution, ())}
     lost = {execution: program.variable() for execution in real}

@@ -8,9 +8,9 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from undeleted.audit.columns import Column, Record
+from undeleted.audit.columns import Record, TargetColumn
 from undeleted.audit.targets.adapters.retrained import learns
-from undeleted.audit.targets.fitted_view import View
+from undeleted.audit.targets.fitted_view import FittedView
 
 WAYS = ("delete", "forget", "unlearn", "remove")
 
@@ -18,11 +18,11 @@ WAYS = ("delete", "forget", "unlearn", "remove")
 class DeleteRows:
     """Fitted once; its own deletion is called for every row."""
 
-    def __init__(self, make: Callable[[int], Any], example: Any, view: View) -> None:
+    def __init__(self, make: Callable[[int], Any], example: Any, view: FittedView) -> None:
         needs_labels = "y" in inspect.signature(example.fit).parameters
         view.supervise(learns(example) or ("classes" if needs_labels else None))
         self._make, self._view = make, view
-        self.columns: tuple[Column, ...] = view.columns
+        self.columns: tuple[TargetColumn, ...] = view.columns
         self.label = view.label
         self._model: Any = example
         self._way = next(way for way in WAYS if hasattr(example, way))

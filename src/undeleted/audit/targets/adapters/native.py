@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from undeleted.audit.columns import Record, columns_from
-from undeleted.audit.targets.fitted_view import View
+from undeleted.audit.targets.fitted_view import FittedView
 from undeleted.errors import BadQuestion
 
 
 class Native:
     """Passed on as it is; of an output with keys, those that are named are seen."""
 
-    def __init__(self, make: Callable[[int], Any], example: Any, view: View) -> None:
+    def __init__(self, make: Callable[[int], Any], example: Any, view: FittedView) -> None:
         self._make, self._view = make, view
         self._curator = example
         self.columns = view.columns or columns_from(getattr(example, "columns", None) or {})

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from undeleted.audit.columns import Column, Record
-from undeleted.audit.targets.fitted_view import View
+from undeleted.audit.columns import Record, TargetColumn
+from undeleted.audit.targets.fitted_view import FittedView
 
 
 class Retrained:
     """A fresh model of the rows that are left, in their order, after every deletion."""
 
-    def __init__(self, make: Callable[[int], Any], example: Any, view: View) -> None:
+    def __init__(self, make: Callable[[int], Any], example: Any, view: FittedView) -> None:
         view.supervise(learns(example))
         self._make, self._view = make, view
-        self.columns: tuple[Column, ...] = view.columns
+        self.columns: tuple[TargetColumn, ...] = view.columns
         self.label = view.label
         self._left: dict[str, Record] = {}
         self._seed = 0

@@ -4,8 +4,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from undeleted.audit.columns import Column, Record
-from undeleted.audit.targets.fitted_view import View
+from undeleted.audit.columns import Record, TargetColumn
+from undeleted.audit.targets.fitted_view import FittedView
 
 EMPTY = inspect.Parameter.empty
 
@@ -13,10 +13,10 @@ EMPTY = inspect.Parameter.empty
 class UpdateRevert:
     """Updated with every record, reverted by the deleted one; `get` is what is seen."""
 
-    def __init__(self, make: Callable[[int], Any], example: Any, view: View) -> None:
+    def __init__(self, make: Callable[[int], Any], example: Any, view: FittedView) -> None:
         self._make, self._view = make, view
         asked = [p.name for p in inspect.signature(example.update).parameters.values() if p.default is EMPTY]
-        self.columns = view.columns or tuple(Column(name, 0, 1000) for name in asked)
+        self.columns = view.columns or tuple(TargetColumn(name, 0, 1000) for name in asked)
         self.label = view.label
         self._statistic, self._left = example, dict[str, Record]()
 

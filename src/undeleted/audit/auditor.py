@@ -43,7 +43,7 @@ def audit(
     """
     options = options or Options()
     named = Named(target) if isinstance(target, str) else target
-    clock = Clock(options.budget, options.patience)
+    clock = Clock(options.budget, options.patience, calls=options.calls)
     with open_target(named, clock, hide=bool(options.rows)) as running:
         return _run(Case(named, running, options, clock, progress or (lambda share, text: None)))
 
@@ -53,7 +53,7 @@ def open_target(named: Named, clock: Clock, *, hide: bool) -> Target:
     try:
         return Target(named, clock, hide=hide)
     except BudgetOver:
-        reason = f"the budget of {clock.budget:g} s was over before it was loaded"
+        reason = f"the budget of {clock} was over before it was loaded"
         raise TargetFailed("loading the target", reason, "Give it a larger --budget.") from None
 
 
@@ -62,7 +62,7 @@ def _run(case: Case) -> Verdict:
     try:
         case.randomised = probe(case)
     except BudgetOver:
-        reason = f"the budget of {case.clock.budget:g} s was over before the first deletions were done"
+        reason = f"the budget of {case.clock} was over before the first deletions were done"
         raise TargetFailed("the first runs", reason, "Give it a larger --budget.") from None
     try:
         look_for_collisions(case)
@@ -154,7 +154,7 @@ def _conclude(case: Case) -> Verdict:
         versions=dict(case.target.about.get("versions", {})),
         options=case.options,
         calls=case.target.calls,
-        seconds=case.clock.spent,
+        seconds=case.clock.seconds,
     )
 
 

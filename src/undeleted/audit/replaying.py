@@ -71,6 +71,7 @@ def replay(
     terms: Terms | None = None,
     *,
     budget: float = 60.0,
+    calls: int | None = None,
     seed: int | None = None,
 ) -> list[Replayed]:
     """Run every finding again on a target that the caller names.
@@ -91,12 +92,13 @@ def replay(
     named = replace(named, columns=columns, at=at, label=was["label"], features=was["features"])
     counted = sum(f["kind"] in ("statistics", "forgets") for f in body["findings"])
     coins = seeded(f"replay {secrets.randbits(128) if seed is None else seed}")
-    with open_target(named, Clock(budget), hide="holds" in body) as target:
+    clock = Clock(budget, calls=calls)
+    with open_target(named, clock, hide="holds" in body) as target:
         run = _Run(Lab(target, terms.digits), terms, coins, (1 - terms.confidence) / max(1, counted))
         try:
             return [HOW[f["kind"]](run, f) for f in body["findings"]]
         except BudgetOver:
-            raise TargetFailed("replaying", f"the budget of {budget:g} s was over", "Give it more.") from None
+            raise TargetFailed("replaying", f"the budget of {clock} was over", "Give it more.") from None
         except (LookupError, TypeError, ValueError, OverflowError, StopIteration):
             raise _altered(path) from None
 

@@ -16,7 +16,8 @@ from undeleted.errors import BadQuestion
 class Options:
     """How an audit is done."""
 
-    budget: float = 60.0
+    budget: float = 60.0  # seconds
+    calls: int | None = None  # of the target: a budget instead of seconds, the same on every machine
     patience: float | None = None
     seed: int = 7
     digits: int | None = None
@@ -30,6 +31,8 @@ class Options:
     def __post_init__(self) -> None:
         if not 0 < self.budget < float("inf"):
             raise BadQuestion(f"a budget of {self.budget:g} s is none.", "Give one such as 60s.")
+        if self.calls is not None and self.calls < 1:
+            raise BadQuestion(f"a budget of {self.calls} calls is none.", "Give one such as 20000calls.")
         if self.patience is not None and not self.patience > 0:
             raise BadQuestion(f"a patience of {self.patience:g} s is none.", "Give one such as 10s.")
         if not 0.5 < self.confidence < 1:

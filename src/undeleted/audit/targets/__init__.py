@@ -141,7 +141,7 @@ class Target:
         played: list[list[Any]] = []
         while len(played) < len(seeds):
             some = list(seeds[len(played) : len(played) + self.chunk])
-            began = self.clock.now()
+            began = self.clock.seconds
             message = {
                 "op": "play",
                 "records": list(records),
@@ -150,9 +150,8 @@ class Target:
             }
             call = f"start with {len(records)} records and {len(batches)} deletions"
             played += self._output(message, call)
-            self.calls += len(some) * (1 + len(batches)) - 1
-            took = self.clock.now() - began
-            self.chunk = max(1, min(4 * self.chunk, round(len(some) * 0.25 / max(took, 1e-4))))
+            self._count(len(some) * (1 + len(batches)) - 1)
+            self.chunk = self.clock.chunk(len(some), self.chunk, self.clock.seconds - began)
         return played
 
     def _transcript(
@@ -177,8 +176,12 @@ class Target:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _count(self, calls: int) -> None:
+        self.calls += calls
+        self.clock.count(calls)
+
     def _output(self, message: dict[str, Any], call: str) -> Any:
-        self.calls += 1
+        self._count(1)
         answer = self._program.ask(message, call)
         if "output" not in answer:
             raise TargetFailed(call, "its answer has neither an output nor an error")

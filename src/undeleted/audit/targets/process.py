@@ -20,30 +20,51 @@ from undeleted.errors import BadQuestion, BudgetOver, TargetFailed
 # Worlds are small: threads that wait for each other would cost more than they bring.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 LONGEST = 64 * 2**20  # bytes of one answer
+HANGS = 600.0  # seconds without an answer, whatever the budget
+RUNS = 16  # that are asked for at a time, where calls are counted
 
 
 class Clock:
-    """How long an audit may take in all, and how long a single call."""
+    """How much an audit may spend in all, in seconds or in calls of the target; and how long a single call.
 
-    def __init__(self, budget: float, patience: float | None = None) -> None:
-        self.budget, self.began = budget, time.monotonic()
-        self.patience = min(30.0, budget / 2) if patience is None else min(patience, budget)
+    An audit with a budget of calls is the same on every machine, however busy it is.
+    """
 
-    @staticmethod
-    def now() -> float:
-        return time.monotonic()
+    def __init__(self, budget: float, patience: float | None = None, *, calls: int | None = None) -> None:
+        self.budget = budget if calls is None else float(calls)
+        self._in_calls, self._called, self._began = calls is not None, 0, time.monotonic()
+        if patience is None:
+            patience = HANGS if self._in_calls else min(30.0, budget / 2)
+        self.patience = min(patience, HANGS if self._in_calls else budget)
+
+    @property
+    def seconds(self) -> float:
+        """Since it was started."""
+        return time.monotonic() - self._began
 
     @property
     def left(self) -> float:
-        return self.began + self.budget - time.monotonic()
+        """Seconds that a call may still take."""
+        return HANGS if self._in_calls else self.budget - self.seconds
 
     @property
     def spent(self) -> float:
-        return time.monotonic() - self.began
+        """Of the budget, in its unit."""
+        return float(self._called) if self._in_calls else self.seconds
+
+    def __str__(self) -> str:
+        return f"{self.budget:,.0f} calls" if self._in_calls else f"{self.budget:g} s"
+
+    def count(self, calls: int) -> None:
+        self._called += calls
 
     def check(self) -> None:
-        if self.left <= 0:
+        if self.spent >= self.budget:
             raise BudgetOver
+
+    def chunk(self, runs: int, chunk: int, seconds: float) -> int:
+        """How many runs to ask for at a time: about a quarter of a second, or always as many."""
+        return RUNS if self._in_calls else max(1, min(4 * chunk, round(runs * 0.25 / max(seconds, 1e-4))))
 
 
 class TargetProcess:

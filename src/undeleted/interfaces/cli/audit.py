@@ -72,7 +72,9 @@ Tolerance: TypeAlias = Annotated[
     float, typer.Option(help="Differences below this, relative, count as rounding.")
 ]
 Confidence: TypeAlias = Annotated[float, typer.Option(help="1 − the rate of false alarms.")]
-Budget: TypeAlias = Annotated[str, typer.Option(help="The time for all of it: 60s, 2m.")]
+Budget: TypeAlias = Annotated[
+    str, typer.Option(help="For all of it: 60s, 2m; or 20000calls, which any machine repeats.")
+]
 
 
 def audit(
@@ -121,7 +123,7 @@ def audit(
     rows = _rows(data, id)
     named = _named(target, settings, see, at, column, label, features, rows)
     options = Options(
-        budget=_seconds(budget),
+        **_budget(budget),
         patience=_seconds(patience) if patience else None,
         seed=seed,
         digits=digits,
@@ -181,7 +183,7 @@ def replay(
     named = _named(target, settings, see, None, None, None, 1, [])
     terms = Terms(digits, FirstOutput(first_epsilon, first_delta), confidence, tolerance)
     seed = secrets.randbelow(2**31) if seed is None else seed
-    replayed = run_again(witness, named, terms, budget=_seconds(budget), seed=seed)
+    replayed = run_again(witness, named, terms, **_budget(budget), seed=seed)
     still = any(r.counts for r in replayed)
     result = {
         "witness": str(witness),
@@ -284,6 +286,12 @@ def _rows(data: Path | None, id: str) -> list[dict[str, Any]]:
     if id not in found[0] and id != "id":
         raise BadColumns([id], f"not in {data}.", f"It has {', '.join(found[0])}.")
     return [{k: v for k, v in row.items() if k != id} for row in found]
+
+
+def _budget(text: str) -> dict[str, Any]:
+    """Seconds, or calls of the target."""
+    calls = re.fullmatch(r"\s*(\d+)\s*calls?\s*", text)
+    return {"calls": int(calls[1])} if calls else {"budget": _seconds(text)}
 
 
 def _seconds(text: str) -> float:

@@ -1,5 +1,6 @@
 """The documentation: every block runs, every link leads somewhere, every command exists."""
 
+import functools
 import re
 import shlex
 import subprocess
@@ -63,15 +64,21 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
 
 
-@pytest.mark.parametrize("page", ALL)
-def test_commands_that_are_named_exist(page):
-    """In sentences and tables as well: the command, and every option of it."""
+@functools.cache
+def options():
+    """Of every command."""
     sys.path.insert(0, str(ROOT / "docs"))
     from generated import walk
 
-    known = {
+    return {
         path: {o for p in command.params for o in (*p.opts, *p.secondary_opts)} for path, command in walk()
     }
+
+
+@pytest.mark.parametrize("page", ALL)
+def test_commands_that_are_named_exist(page):
+    """In sentences and tables as well: the command, and every option of it."""
+    known = options()
     groups = {path[:1] for path in known} | {("attack",), ("store",)}
     text = page.read_text(encoding="utf-8")
     inline = re.findall(r"`(undeleted [^`\n]+(?:\n[^`\n]+)?)`", re.sub(r"```.*?```", "", text, flags=re.S))

@@ -62,7 +62,8 @@ def retrained_median(domain=2, n=3, k=1, **more):
     ],
 )
 def test_these_are_perfectly_safe(name, game):
-    for domain, n, k in ((2, 3, 1), (2, 3, 2), (4, 2, 2)):
+    wide = 3 if name == "tree-counter" else 4  # whose noise makes many worlds
+    for domain, n, k in ((2, 3, 1), (2, 3, 2), (wide, 2, 2)):
         found = verify(named(name, domain, n, k), game)
         assert found.literal.upper == found.keep_z0.upper == 0
         assert found.certified

@@ -188,7 +188,7 @@ def _root(falling: Callable[[float], float], low: float, high: float) -> float:
         low -= high - low
     while falling(high) > 0:
         high += high - low
-    for _ in range(80):
+    for _ in range(50):  # to 10⁻¹⁵ of the bracket
         middle = (low + high) / 2
         low, high = (middle, high) if falling(middle) > 0 else (low, middle)
     return (low + high) / 2

@@ -141,11 +141,8 @@ class Channel:
         weight = {v: sum(self.views[v].values(), ZERO) for v in self.views}
         full: Kernel = {}
         for merged, row in kernel.items():
-            whole = {
-                v: p * weight[v] / sum((weight[u] for u in group), ZERO)
-                for group, p in row.items()
-                for v in group
-            }
+            shares = {group: p / sum((weight[v] for v in group), ZERO) for group, p in row.items()}
+            whole = {v: share * weight[v] for group, share in shares.items() for v in group}
             for w in merged:
                 full[w] = whole
         return full

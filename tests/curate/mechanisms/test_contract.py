@@ -32,6 +32,7 @@ from undeleted.games.transcript import plain
 from undeleted.verify.exact import GAMES, FiniteWorld, verify
 
 HERE = Path(__file__).parent
+LONG = 3000  # seconds: no test waits for the clock
 NAMES = registry.names("undeleted.curate.mechanisms")
 
 
@@ -70,7 +71,7 @@ def test_the_generic_simulator_is_perfect(world):
 @pytest.mark.parametrize("game", GAMES)
 def test_the_verifier_certifies_it(world, game):
     """No list of attackers, no simulator of ours: the best simulator there is, in every game, is perfect."""
-    found = verify(finite(world.mechanism, world, n=3, k=2), game, time_limit=300)
+    found = verify(finite(world.mechanism, world, n=3, k=2), game, time_limit=LONG)
     assert found.literal.upper == found.keep_z0.upper == 0
     assert found.certified
     assert found.data_sets > 1
@@ -81,15 +82,15 @@ def test_the_verifier_rejects_it_when_it_reads_the_data_again(world):
 
     A bulletin board and an exact sum are retrained to what they would have said anyway.
     """
-    found = verify(finite(lambda: ReadsAgain(world), world, n=2, k=1), time_limit=300)
+    found = verify(finite(lambda: ReadsAgain(world), world, n=2, k=1, kinds=2), time_limit=LONG)
     retrains_to_itself = isinstance(world.mechanism, BulletinBoard | ExactSum)
     counts_only = isinstance(world.mechanism, NoisyCount)  # everybody counts alike: nobody can be told apart
     assert (found.literal.lower > 0) == (not retrains_to_itself and not counts_only)
 
 
-def finite(subject, world, n, k):
+def finite(subject, world, n, k, kinds=3):
     """The people of the world's data sets, a few at a time."""
-    points = sorted(set(world.points) | set(world.others), key=repr)[:3]
+    points = sorted(set(world.points) | set(world.others), key=repr)[:kinds]
     return FiniteWorld.of(subject, points, n, k, schema=world.schema, by_value=True)
 
 

@@ -228,9 +228,9 @@ def test_nonsense_is_refused():
         GrownBoxes((Category("g", values=("a", "b")),), Budget(1.0))
 
 
-@pytest.mark.parametrize("left", [3000, 300, 0])
+@pytest.mark.parametrize("left", [3000, pytest.param(300, marks=pytest.mark.slow), 0])
 def test_sizes_of_clusters_hold_as_often_as_they_say_even_of_nobody(left):
-    """Three clusters, 60 seeded releases at 95 %: fewer than 85 % of 180 once in 10⁷ runs (binomial)."""
+    """Three clusters, 30 seeded releases at 95 %: fewer than 80 % of 90 once in 10⁶ runs (binomial)."""
     pytest.importorskip("sklearn")
     from undeleted.curate.clusters import clusters, sizes_within
 
@@ -241,7 +241,7 @@ def test_sizes_of_clusters_hold_as_often_as_they_say_even_of_nobody(left):
         Arrays(table(rows)),
         mechanism.contribution(table(rows[left:])),
     )
-    for seed in range(60):
+    for seed in range(30):
         release = mechanism.forget(mechanism.release(people, seeded(seed)), gone)
         found = clusters(mechanism, release, 3)
         true = np.zeros(3)
@@ -253,7 +253,7 @@ def test_sizes_of_clusters_hold_as_often_as_they_say_even_of_nobody(left):
                 first += inside.size
         low, high = sizes_within(found, 0.95)
         held += np.sum((low <= true) & (true <= high))
-    assert held >= 0.85 * 180
+    assert held >= 0.8 * 90
 
 
 @pytest.mark.parametrize("cells", [3, 17, 65, 73, 100])

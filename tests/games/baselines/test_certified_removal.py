@@ -67,13 +67,14 @@ def test_the_density_integrates_to_one_and_fits_the_draws(loss, coins):
     def density(w):
         return np.exp(curator.log_density(data, [w]))
 
-    whole, _ = integrate.quad(density, -30, 30, limit=400)
-    assert abs(whole - 1) < 1e-6
+    grid = np.linspace(-30, 30, 6001)
+    held = integrate.cumulative_simpson([density(w) for w in grid], x=grid, initial=0)
+    assert abs(held[-1] - 1) < 1e-6
     seeds = coins.integers(0, 2**31, 400)
     draws = [CertifiedRemoval(loss, l2=0.3, sigma=1.0).start(data, seeded(int(s)))[0] for s in seeds]
 
     def cdf(values):
-        return np.array([integrate.quad(density, -30, v, limit=400)[0] for v in np.atleast_1d(values)])
+        return np.interp(values, grid, held)
 
     assert stats.kstest(draws, cdf).pvalue > ALARM
     for sigma, wrong in ((0.5, "too little"), (2.0, "too much")):

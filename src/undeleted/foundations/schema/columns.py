@@ -118,11 +118,11 @@ class Number:
             math.gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator
         )
 
-    @property
+    @cached_property
     def offset(self) -> int:
         return int(self.min / self.unit)
 
-    @property
+    @cached_property
     def stride(self) -> int:
         return int(self.step / self.unit)
 

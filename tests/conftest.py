@@ -1,5 +1,7 @@
 """Coins are seeded by the name of the test that tosses them; servers are started for those who need one."""
 
+import subprocess
+import sys
 from itertools import count
 
 import pytest
@@ -24,6 +26,25 @@ def pytest_addoption(parser):
     parser.addoption(
         "--wider-noise", type=float, help="secure noise so many times as wide: who leaves too little room?"
     )
+    parser.addoption(
+        "--slow-machine",
+        action="store_true",
+        help="keep six processes busy beside the tests: who has a clock?",
+    )
+
+
+BUSY = 6
+_busy: list[subprocess.Popen[bytes]] = []
+
+
+def pytest_sessionstart(session):
+    if session.config.getoption("--slow-machine") and not hasattr(session.config, "workerinput"):
+        _busy.extend(subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY))
+
+
+def pytest_unconfigure(config):
+    while _busy:
+        _busy.pop().kill()
 
 
 def pytest_configure(config):

@@ -51,7 +51,7 @@ BROKEN = {
 }
 
 
-LONG = ("2-means", "certified removal")  # half a minute and more
+LONG = ("2-means", "certified removal", "certified removal, ridge", "least squares")  # or like another
 
 
 @pytest.mark.parametrize(

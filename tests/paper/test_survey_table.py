@@ -22,9 +22,13 @@ from undeleted.verify.exact import verify
 NAMES = registry.names(FOLDER)
 
 
+MANY = "tree-counter"  # whose noise makes so many worlds that it takes four fifths of the survey's time
+FEW = tuple(name for name in specimens() if name != MANY)
+
+
 @pytest.fixture(scope="module")
 def cells():
-    return survey()
+    return survey(on=FEW)
 
 
 @pytest.fixture(scope="module")
@@ -34,12 +38,20 @@ def holds(cells):
 
 def test_every_cell_that_the_paper_decides_agrees(cells):
     decided = [cell for cell in cells if cell.claim is not None]
-    assert len(decided) >= 60
+    assert len(decided) >= 55
     assert [(c.definition, c.specimen) for c in decided if not c.agrees] == []
 
 
+@pytest.mark.slow
+def test_every_cell_of_the_tree_counter_agrees():
+    cells = survey(on=(MANY,))
+    assert len([cell for cell in cells if cell.claim is not None]) >= 5
+    assert [c.definition for c in cells if not c.agrees] == []
+    assert all(cell.answer.witness for cell in cells)
+
+
 def test_the_table_has_every_definition_and_every_curator(cells):
-    assert len(cells) == len(NAMES) * len(specimens())
+    assert len(cells) == len(NAMES) * len(FEW)
     assert sorted(in_order()) == sorted(NAMES)
     assert all(cell.answer.witness for cell in cells)
     json.dumps([cell.as_json() for cell in cells])

@@ -59,7 +59,8 @@ class Grid:
         return low, step, last
 
     def codes(self, values: FloatArray, name: str = "X", more: int = 0) -> IntArray:
-        """Every column as its own `encode` would do it; never beyond the grid, whatever the rounding.
+        """Every column as its own `encode` would do it, but that halves are rounded as floats round them;
+        never beyond the grid, whatever the rounding.
 
         With room for `more` columns after them.
         """

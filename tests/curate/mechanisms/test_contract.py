@@ -68,9 +68,14 @@ def test_the_generic_simulator_is_perfect(world):
             assert d == 0
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize(
+    "game", [pytest.param(game, marks=() if game == "dynamic" else pytest.mark.slow) for game in GAMES]
+)
 def test_the_verifier_certifies_it(world, game):
-    """No list of attackers, no simulator of ours: the best simulator there is, in every game, is perfect."""
+    """The dynamic game implies the others, which `make test-all` plays too.
+
+    No list of attackers, no simulator of ours: the best simulator there is, in every game, is perfect.
+    """
     found = verify(finite(world.mechanism, world, n=3, k=2), game, time_limit=LONG)
     assert found.literal.upper == found.keep_z0.upper == 0
     assert found.certified

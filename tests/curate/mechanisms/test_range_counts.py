@@ -126,7 +126,9 @@ VALUES = np.minimum(
 
 
 @pytest.mark.parametrize("noise", [Budget(1.0), Zcdp(0.1)], ids=str)
-@pytest.mark.parametrize("deleted", [0, 900], ids=["before", "after 30 % left"])
+@pytest.mark.parametrize(
+    "deleted", [pytest.param(0, marks=pytest.mark.slow), 900], ids=["before", "after 30 % left"]
+)
 def test_ranges_and_quantiles_hold_as_often_as_they_say(noise, deleted):
     """1,000 seeds, false alarms 1e-6.  A range is linear: 95 to 97 %; a quantile or share: at least 95 %."""
     column = Number("v", min=0, max=1023)

@@ -63,6 +63,7 @@ def test_real_rows_stay_with_their_owner(capsys, folder):
     rows = "\n".join(f"p{i},{20 + i},{1000 + 13 * i}" for i in range(60))
     (folder / "people.csv").write_text(f"id,age,pay\n{rows}\np99,77,987654\n")
     arguments = ["audit", "sklearn.preprocessing:MinMaxScaler", "--data", "people.csv", "--html", "r.html"]
+    arguments += ["--budget", "4000calls"]
     assert run([*arguments, "--see", "data_max_"]) == 1
     assert "holds real values" in capsys.readouterr().out
     witness, verdict = sorted((folder / "audit").iterdir())
@@ -125,7 +126,7 @@ def test_misuse_is_exit_2_with_what_to_do(arguments, says, capsys):
 def test_examples_are_what_they_say(target, code, capsys, folder, monkeypatch):
     """A program in shell, functions of weights and an index that leak; a sketch that does not."""
     monkeypatch.chdir(Path(__file__).parents[3])
-    assert run(["audit", target, "--json", "--out", str(folder)]) == code
+    assert run(["audit", target, "--json", "--out", str(folder), "--budget", "8000calls"]) == code
     found = json.loads(capsys.readouterr().out)
     assert (found["undeleted"] == "broken") == bool(code)
     if code:

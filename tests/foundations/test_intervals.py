@@ -4,11 +4,18 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate, stats
 
 from undeleted.errors import BadQuestion
 from undeleted.foundations.coins import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, NoNoise
-from undeleted.foundations.intervals import noise_interval, ratio_interval, standard_deviation
+from undeleted.foundations.intervals import (
+    _reach_of_two_laplaces,
+    noise_interval,
+    ratio_interval,
+    standard_deviation,
+)
 
 
 def chance_of(law, draws, low, high):
@@ -94,3 +101,26 @@ def test_a_ratio_is_unbounded_when_its_denominator_may_be_zero():
 def test_a_confidence_lies_strictly_between_0_and_1(confidence):
     with pytest.raises(BadQuestion, match="confidence"):
         noise_interval(DiscreteLaplace(1.0), confidence)
+
+
+@settings(max_examples=40)
+@given(st.floats(0.1, 50), st.floats(0.0, 1.0), st.sampled_from([0.5, 0.1, 0.01, 1e-6]))
+def test_two_laplaces_reach_as_far_as_their_convolution_says(a, ratio, alpha):
+    """Against an integral that knows nothing of the closed form: P(|X + Y| > w) = E P(|x + Y| > w)."""
+    b = ratio * a if ratio > 0.01 else 0.0
+    reach = _reach_of_two_laplaces(a, b, alpha)
+    if b == 0.0:
+        assert reach == pytest.approx(-math.log(alpha) * a)
+        return
+    x = stats.laplace(scale=a)
+    beyond = (
+        2
+        * integrate.quad(
+            lambda y: x.sf(reach - y) * math.exp(-abs(y) / b) / (2 * b),
+            -40 * b,
+            40 * b,
+            points=sorted({0.0, max(-40 * b, min(40 * b, reach))}),
+            limit=200,
+        )[0]
+    )
+    assert beyond == pytest.approx(alpha, rel=1e-5)

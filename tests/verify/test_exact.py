@@ -194,6 +194,7 @@ def test_fewer_deletions_than_k_are_checked_too():
     assert verify(retrained_median(2, 3, 3)).literal.lower == HALF
 
 
+@pytest.mark.slow
 def test_more_deletions_never_help_the_simulator():
     found = [verify(named("renoised-tree", 2, 3, k), game).literal.lower for game in GAMES for k in (1, 2)]
     assert all(one <= two for one, two in zip(found[::2], found[1::2], strict=True))

@@ -157,7 +157,7 @@ def _half_width(laws: tuple[Law, Law], confidence: float) -> Callable[[float], f
             return _alone(laws[0], a, each) + _alone(laws[1], b, each) + slack
         if isinstance(laws[0], DiscreteGaussian):
             return NormalDist().inv_cdf((1 + confidence) / 2) * math.hypot(a, b) + slack
-        return _root(lambda w: _two_laplaces_beyond(w, a, b) - (1 - confidence), 0.0, 60 * (a + b)) + slack
+        return _reach_of_two_laplaces(a, b, 1 - confidence) + slack
 
     return functools.lru_cache(maxsize=None)(half_width)
 
@@ -169,17 +169,32 @@ def _alone(law: Law, scale: float, confidence: float) -> float:
     return -math.log(1 - confidence) * scale
 
 
-def _two_laplaces_beyond(w: float, a: float, b: float) -> float:
-    """P(|X + Y| > w) for independent Laplace X, Y of scales a and b."""
+def _reach_of_two_laplaces(a: float, b: float, alpha: float) -> float:
+    """w with P(|X + Y| > w) = α for independent Laplace X, Y of scales a and b.
+
+    The logarithm of that probability falls and is concave, so Newton's steps overshoot once and then come
+    down to the root.
+    """
     a, b = max(a, b), min(a, b)
-    if a == 0:
-        return 0.0
+    w = 0.0
+    for _ in range(60 if a else 0):
+        beyond, density = _two_laplaces_beyond(w, a, b)
+        step = math.log(beyond / alpha) * beyond / density
+        w += step
+        if abs(step) <= 1e-15 * w:
+            break
+    return w
+
+
+def _two_laplaces_beyond(w: float, a: float, b: float) -> tuple[float, float]:
+    """P(|X + Y| > w) for independent Laplace X, Y of scales a ≥ b, and the density of |X + Y| at w."""
+    first = math.exp(-w / a)
     if b < 1e-9 * a:
-        return math.exp(-w / a)
+        return first, first / a
     if a - b < 1e-6 * a:
-        return (1 + w / (2 * a)) * math.exp(-w / a)
-    r = b / a
-    return (math.exp(-w / a) - r * r * math.exp(-w / b)) / (1 - r * r)
+        return (1 + w / (2 * a)) * first, (1 + w / a) * first / (2 * a)
+    r, second = b / a, math.exp(-w / b)
+    return (first - r * r * second) / (1 - r * r), (first - r * second) / (a * (1 - r * r))
 
 
 def _root(falling: Callable[[float], float], low: float, high: float) -> float:

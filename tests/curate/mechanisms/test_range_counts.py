@@ -125,7 +125,7 @@ VALUES = np.minimum(
 )
 
 
-@pytest.mark.parametrize("noise", [Budget(1.0), Zcdp(0.1)], ids=str)
+@pytest.mark.parametrize("noise", [Budget(1.0), pytest.param(Zcdp(0.1), marks=pytest.mark.slow)], ids=str)
 @pytest.mark.parametrize(
     "deleted", [pytest.param(0, marks=pytest.mark.slow), 900], ids=["before", "after 30 % left"]
 )

@@ -132,7 +132,7 @@ def test_no_block_moves_by_more_than_its_reach_nor_in_more_cells_than_it_says(st
 
 
 @pytest.mark.parametrize("statistic", ALL, ids=str)
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_a_total_is_the_sum_of_its_records_contributions(statistic, data):
     records = data.draw(st.lists(st.sampled_from(domain(statistic)), max_size=12))
@@ -159,7 +159,7 @@ def without_numba():
 
 
 @pytest.mark.parametrize("statistic", [s for s in ALL if s.columns], ids=str)
-@settings(deadline=None, max_examples=40)  # the first call compiles
+@settings(deadline=None, max_examples=20)  # the first call compiles
 @given(data=st.data())
 def test_a_matrix_of_codes_adds_what_the_rows_add(statistic, data):
     """The short way of one row, and that of several, to the integers of the expression."""

@@ -21,7 +21,7 @@ from undeleted.errors import StoreError
 
 def test_killed_processes_lose_nothing_and_subtract_nothing_twice(tmp_path):
     """Some of what `make faults` does two hundred times."""
-    facts = kills.run(tmp_path, 9)
+    facts = kills.run(tmp_path, 6)
     assert facts["problems"] == []
     assert facts["inside_a_transaction"] > 0
     assert facts["acknowledged"] > 0

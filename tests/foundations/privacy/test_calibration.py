@@ -49,7 +49,7 @@ def test_rho_is_spent_and_not_exceeded(statistics, rho, rows, times):
     assert rho * (1 - 1e-9) <= math.fsum(e.times * e.rho for e in events) <= rho
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(reaches, st.sampled_from([0.1, 1.0, 4.0]), st.sampled_from([1e-9, 1e-6]), st.integers(1, 2))
 def test_approximate_budgets_are_spent_to_a_percent_and_not_exceeded(statistics, epsilon, delta, rows):
     noises = calibrate(statistics, Budget(epsilon, delta), rows=rows)

@@ -1,6 +1,6 @@
 # Everything here sets up .venv from nothing by itself, and does nothing twice.
 PYTHON ?= python3
-VENV   := .venv
+VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 CORES  ?= 2

@@ -172,10 +172,10 @@ def test_the_verifier_certifies_it_in_a_tiny_world_and_rejects_its_retrained_twi
     points = [(0, 0), (1, 1), (1, 0)]
     safe = FiniteWorld.of(lambda: Curates(name, again=False), points, 2, 1, by_value=True)
     leaky = FiniteWorld.of(lambda: Curates(name, again=True), points, 2, 1, by_value=True)
-    found = verify(safe, time_limit=120)
+    found = verify(safe, time_limit=3000)
     assert found.certified
     assert found.literal.upper == found.keep_z0.upper == 0
-    assert verify(leaky, time_limit=120).literal.lower > 0
+    assert verify(leaky, time_limit=3000).literal.lower > 0
 
 
 def test_it_costs_what_it_was_given(name):

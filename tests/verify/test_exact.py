@@ -164,7 +164,7 @@ def test_the_optimum_is_that_of_the_plain_program_with_two_deletions(factor, kee
 def test_harder_games_are_harder(seed):
     """dynamic ≥ static ≥ non-adaptive for algorithms that count points by value; and literal ≤ keep z0."""
     world = FiniteWorld.of(lambda: RandomTable(seed), (0, 1), 3, 2, by_value=True)
-    found = [verify(world, game, time_limit=20) for game in GAMES]
+    found = [verify(world, game, time_limit=3000) for game in GAMES]
     for easier, harder in pairwise(found):
         assert easier.literal.lower <= harder.literal.upper
         assert easier.literal.lower <= harder.literal.lower
@@ -299,7 +299,7 @@ def test_a_solver_without_time_leaves_bounds_that_hold(monkeypatch):
 @pytest.mark.parametrize("name", names())
 def test_the_order_of_the_data_does_not_matter_to_ours(name):
     """What the verifier takes for granted of everything with a name, on every order."""
-    found = verify(replace(named(name, 2, 3, 2), order_known=False), time_limit=300)
+    found = verify(replace(named(name, 2, 3, 2), order_known=False), time_limit=3000)
     assert found.order.endswith("checked on every order")
 
 

@@ -120,12 +120,13 @@ def test_what_was_deleted_is_erased_within_the_stated_time(published):
     log = Path(f"{published.store}-wal")
     with client_of(published.store, erase_within=0.4) as client:
         client.post("/v1/deletions", json={"receipt": published.receipt(3)})
-        until = time.monotonic() + 5
-        began = time.monotonic()
-        while log.stat().st_size and time.monotonic() < until:
+        began, stood_still = time.monotonic(), 0.0
+        while log.stat().st_size and time.monotonic() - began < 120:
+            slept = time.monotonic()
             time.sleep(0.01)
+            stood_still += time.monotonic() - slept - 0.01
         assert log.stat().st_size == 0
-        assert time.monotonic() - began < 2.0, "0.4 s were promised; the machine may be busy"
+        assert time.monotonic() - began < 2.0 + 10 * stood_still, "0.4 s were promised"
 
 
 def test_a_reader_who_holds_erasure_up_is_waited_for(published):
@@ -170,7 +171,7 @@ def test_a_reader_who_holds_erasure_up_holds_nobody_else_up(published):
         time.sleep(0.3)  # erasure has been tried meanwhile, and is tried again
         began = time.monotonic()
         for number in range(4, 24):
-            assert time.monotonic() - began < 5.0, "nobody is held up"
+            assert time.monotonic() - began < 25.0, "nobody is held up: each would be for 30 s"
             assert (
                 client.post("/v1/deletions", json={"receipt": published.receipt(number)}).status_code == 200
             )
@@ -195,7 +196,7 @@ def test_erasure_goes_on_after_a_failure(published, monkeypatch):
     with client_of(published.store, erase_within=0.1) as client:
         monkeypatch.setattr(SqliteStore, "erase", failing)
         client.post("/v1/deletions", json={"receipt": published.receipt(3)})
-        until = time.monotonic() + 5
+        until = time.monotonic() + 120
         while log.stat().st_size and time.monotonic() < until:
             time.sleep(0.02)
         assert log.stat().st_size == 0

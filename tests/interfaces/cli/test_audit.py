@@ -127,7 +127,8 @@ def test_misuse_is_exit_2_with_what_to_do(arguments, says, capsys):
 def test_examples_are_what_they_say(target, code, capsys, folder, monkeypatch):
     """A program in shell, functions of weights and an index that leak; a sketch that does not."""
     monkeypatch.chdir(Path(__file__).parents[3])
-    assert run(["audit", target, "--json", "--out", str(folder), "--budget", "8000calls"]) == code
+    budget = "1200calls" if target.startswith("exec") else "8000calls"  # a shell is slow
+    assert run(["audit", target, "--json", "--out", str(folder), "--budget", budget]) == code
     found = json.loads(capsys.readouterr().out)
     assert (found["undeleted"] == "broken") == bool(code)
     if code:

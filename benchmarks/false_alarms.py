@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from bench import Bench
 from undeleted.audit.auditor import Options, audit
-from undeleted.audit.bounds import at_most
+from undeleted.audit.confidence_bounds import at_most
 from undeleted.audit.targets import Named
 from undeleted.errors import TargetFailed
 

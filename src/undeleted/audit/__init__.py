@@ -11,7 +11,7 @@
     exposures          attacks that read values off what a target publishes: a file each
     distinguishers     attackers that learn from runs to tell two worlds apart
     sequential_tests   chosen on some runs, judged on others, at fixed stopping points
-    bounds             what may be concluded from runs, and with which confidence
+    confidence_bounds  what may be concluded from runs, and with which confidence
     verdict, witness, replaying    what an audit says, the file of it, and running it again
 
 Imports `errors`, `foundations`, `curate`, `games` and `verify`.

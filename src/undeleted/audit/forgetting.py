@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.audit import bounds
+from undeleted.audit import confidence_bounds
 from undeleted.audit.columns import Record
 from undeleted.audit.distinguishers import alone, train
 from undeleted.audit.lab import Lab, apart, merged
@@ -131,7 +131,7 @@ def in_distribution(
     distinguisher = train(deleted[:half], started[:half])
     hits = int(np.sum(distinguisher.scores(deleted[half:]) > 0))
     false = int(np.sum(distinguisher.scores(started[half:]) > 0))
-    least = bounds.advantage(hits, false, runs - half, alpha)
+    least = confidence_bounds.advantage(hits, false, runs - half, alpha)
     if least > 0:
         why = f"told from a fresh start on the rest with advantage {least:.2g} or more ({runs} runs of each)"
         return Forgetting("no", why, evidence | {"advantage_at_least": least, "runs": runs})

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.audit import bounds
+from undeleted.audit import confidence_bounds
 from undeleted.audit.distinguishers import Runs, alone, train
 from undeleted.audit.lab import TOLERANCE, Lab, exactly, merged
 from undeleted.audit.pairs import Pair
@@ -114,10 +114,10 @@ def pilot(
     blur = sqrt(8 / LOOKS[-2])
     guesses = [
         float(np.mean([a != b for a, b in zip(*firsts, strict=True)])),
-        bounds.histogram_distance(*firsts) + blur,
+        confidence_bounds.histogram_distance(*firsts) + blur,
     ]
     if assumed.epsilon is not None:
-        guesses.append(bounds.by_privacy(assumed.epsilon, assumed.delta, len(pair.staying)))
+        guesses.append(confidence_bounds.by_privacy(assumed.epsilon, assumed.delta, len(pair.staying)))
     if lab.has_density:
         guesses.append(_by_density(lab, pair, [t[0] for t in ones], 0.5))
     promise = gained - min(guesses)
@@ -152,14 +152,14 @@ def look(
     firsts = [t[0] for t in played[runs : 2 * runs]], [t[0] for t in played[3 * runs :]]
     share = alpha * PARTS["broken"] / 2
     by, distance = _first_distance(lab, pair, firsts, coupled, assumed, share)
-    p, compared = bounds.given_first(
+    p, compared = confidence_bounds.given_first(
         list(map(exactly, [*firsts[0], *firsts[1]])),
         np.repeat([True, False], runs),
         np.concatenate([for_one, for_other]),
         ceil(5 / (alpha * PARTS["imperfect"])),
         coins,
     )
-    at_least = bounds.advantage(hits, false, runs, share)
+    at_least = confidence_bounds.advantage(hits, false, runs, share)
     gained = (hits - false) / runs
     least = _advantage_needed(runs, share)
     return Judgement(
@@ -171,7 +171,7 @@ def _advantage_needed(runs: int, alpha: float) -> float:
     """The smallest advantage, of an event as likely as not, that so many runs would bound away from 0."""
     half = runs // 2
     for gap in range(half + 1):
-        if bounds.advantage(half + gap, half - gap, runs, alpha) > 0:
+        if confidence_bounds.advantage(half + gap, half - gap, runs, alpha) > 0:
             return 2 * gap / runs
     return 1.0
 
@@ -189,14 +189,14 @@ def _first_distance(
     `coupled` are first outputs of the second world with the seeds of the first.
     """
     ways: dict[str, Callable[[float], float]] = {
-        "coupling": lambda a: bounds.by_coupling(_exact(firsts[0]), _exact(coupled), a),
-        "counting": lambda a: bounds.by_counting(_exact(firsts[0]), _exact(firsts[1]), a),
+        "coupling": lambda a: confidence_bounds.by_coupling(_exact(firsts[0]), _exact(coupled), a),
+        "counting": lambda a: confidence_bounds.by_counting(_exact(firsts[0]), _exact(firsts[1]), a),
     }
     if lab.has_density:
         ways["density"] = lambda a: _by_density(lab, pair, firsts[0], a)
     bounded = {name: way(alpha / len(ways)) for name, way in ways.items()}
     if assumed.epsilon is not None:
-        bounded["privacy"] = bounds.by_privacy(assumed.epsilon, assumed.delta, len(pair.staying))
+        bounded["privacy"] = confidence_bounds.by_privacy(assumed.epsilon, assumed.delta, len(pair.staying))
     best = min(bounded, key=lambda name: bounded[name])
     return best, bounded[best]
 
@@ -211,4 +211,4 @@ def _by_density(lab: Lab, pair: Pair, draws: Sequence[Any], alpha: float) -> flo
     there = np.array(lab.target.log_density(pair.other, outputs))
     if not np.isfinite(here).all():
         raise TargetFailed("asking for the density of the first output", "its own outputs have none")
-    return bounds.by_density(there - here, alpha)
+    return confidence_bounds.by_density(there - here, alpha)

@@ -3,7 +3,7 @@
     statistics    what one record adds, as bounded integers: a file each
     engines       adding a statistic up, in memory or where the data live: a file each
     mechanisms    release once, forget from the release and the deleted record: a file each
-    releases      what mechanisms publish and how it is read: noisy totals, trees, boxes, ranges, intervals
+    releases      noisy totals and how they forget (`Linear`); trees, boxes, ranges: how a release is read
     clusters      k-means read off published boxes
     spec          the TOML file that says what is published
     stores        the current state, and what makes it forget: one SQLite file, or a schema of PostgreSQL

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from scipy.special import ndtri
 
-from undeleted.audit.bounds import at_least, at_most
+from undeleted.audit.confidence_bounds import at_least, at_most
 
 ALARM = 1e-6
 WIDE = float(-ndtri(ALARM / 2))  # standard deviations that chance leaves once in a million

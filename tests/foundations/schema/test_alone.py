@@ -3,7 +3,7 @@
 Mixed columns are drawn at random.  With one person more, everybody else's code stays; and a column's codes
 are those of its values given one at a time, which is the rule itself (`Judge.value`).
 
-Covers: foundations/schema/judging.py
+Covers: foundations/schema/grid_fit.py
 """
 
 import random

@@ -7,7 +7,7 @@ chosen by a person, never read off the data.  A value that does not fit follows 
     drop    the record contributes nothing to any statistic of this column
     clamp   a number is moved to the nearer bound; `round` moves it to the nearest grid point, halves up
 
-Every value is judged alone and exactly (`values.py`): its code depends on it and on the column.
+Every value is judged alone and exactly (`grid_fit.py`): its code depends on it and on the column.
 The same code runs at release and at deletion, so a clamped or dropped record is forgotten as it was counted.
 """
 
@@ -23,8 +23,8 @@ import numpy as np
 
 from undeleted.errors import BadBounds, BadColumns, RejectedValue
 from undeleted.foundations.arrays import BoolArray, IntArray
+from undeleted.foundations.schema.grid_fit import Fit, Judge
 from undeleted.foundations.schema.incoming import incoming, listed, may_have_lost_digits
-from undeleted.foundations.schema.judging import Fit, Judge
 from undeleted.foundations.schema.values import (
     as_label,
     as_number,

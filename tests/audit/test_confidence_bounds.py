@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from undeleted.audit import bounds
+from undeleted.audit import confidence_bounds
 
 ALARM = 1e-6
 
@@ -15,8 +15,8 @@ def test_clopper_pearson_errs_no_more_than_alpha_exactly(p, runs):
     """The error is summed over all outcomes: no sampling.  A bound at twice α errs more somewhere."""
     alpha = 0.03
     law = stats.binom.pmf(np.arange(runs + 1), runs, p)
-    too_high = sum(law[h] for h in range(runs + 1) if bounds.at_least(h, runs, alpha) > p)
-    too_low = sum(law[h] for h in range(runs + 1) if bounds.at_most(h, runs, alpha) < p)
+    too_high = sum(law[h] for h in range(runs + 1) if confidence_bounds.at_least(h, runs, alpha) > p)
+    too_low = sum(law[h] for h in range(runs + 1) if confidence_bounds.at_most(h, runs, alpha) < p)
     assert too_high <= alpha + 1e-12
     assert too_low <= alpha + 1e-12
 
@@ -24,9 +24,9 @@ def test_clopper_pearson_errs_no_more_than_alpha_exactly(p, runs):
 def test_clopper_pearson_is_not_wasteful():
     """At the very probability that it states, the tail is α: any tighter bound would err more."""
     for hits in (1, 17, 59):
-        least = bounds.at_least(hits, 60, 0.03)
+        least = confidence_bounds.at_least(hits, 60, 0.03)
         assert stats.binom.sf(hits - 1, 60, least) == pytest.approx(0.03)
-        most = bounds.at_most(hits, 60, 0.03)
+        most = confidence_bounds.at_most(hits, 60, 0.03)
         assert stats.binom.cdf(hits, 60, most) == pytest.approx(0.03)
 
 
@@ -38,7 +38,7 @@ def test_the_advantage_has_both_tails_inside_alpha():
             one[h] * other[f]
             for h in range(runs + 1)
             for f in range(runs + 1)
-            if bounds.advantage(h, f, runs, alpha) > p - q
+            if confidence_bounds.advantage(h, f, runs, alpha) > p - q
         )
         assert wrong <= alpha
 
@@ -51,32 +51,32 @@ def test_counting_is_never_below_the_distance_too_often(coins):
     wrong = bare = 0
     for _ in range(400):
         a, b = generator.choice(3, runs, p=law).tolist(), generator.choice(3, runs, p=other).tolist()
-        wrong += bounds.by_counting(a, b, alpha) < truth
-        bare += bounds.histogram_distance(a, b) < truth
+        wrong += confidence_bounds.by_counting(a, b, alpha) < truth
+        bare += confidence_bounds.histogram_distance(a, b) < truth
     assert stats.binom.sf(wrong - 1, 400, alpha) > ALARM
     assert stats.binom.sf(bare - 1, 400, alpha) < ALARM, "this test cannot see a bound without its margin"
 
 
 def test_counting_says_one_for_a_continuous_output(coins):
     a, b = (np.random.default_rng(s).normal(size=500).tolist() for s in (1, 2))
-    assert bounds.by_counting(a, b, 0.01) == 1.0
+    assert confidence_bounds.by_counting(a, b, 0.01) == 1.0
 
 
 def test_coupling_bounds_by_how_often_the_two_differ():
     same = list(range(100))
-    assert bounds.by_coupling(same, same, 0.05) == pytest.approx(1 - 0.05 ** (1 / 100))
-    assert bounds.by_coupling(same, [*same[:-50], *[-1] * 50], 0.05) > 0.5
+    assert confidence_bounds.by_coupling(same, same, 0.05) == pytest.approx(1 - 0.05 ** (1 / 100))
+    assert confidence_bounds.by_coupling(same, [*same[:-50], *[-1] * 50], 0.05) > 0.5
 
 
 def test_privacy_is_the_distance_of_two_coins_at_that_ratio():
-    assert bounds.by_privacy(1.0, 0.0, 1) == pytest.approx((np.e - 1) / (np.e + 1))
-    assert bounds.by_privacy(0.0, 0.25, 1) == pytest.approx(0.25)
-    assert bounds.by_privacy(1.0, 0.0, 3) == pytest.approx((np.e**3 - 1) / (np.e**3 + 1))
-    assert bounds.by_privacy(40.0, 0.0, 2) == 1.0
+    assert confidence_bounds.by_privacy(1.0, 0.0, 1) == pytest.approx((np.e - 1) / (np.e + 1))
+    assert confidence_bounds.by_privacy(0.0, 0.25, 1) == pytest.approx(0.25)
+    assert confidence_bounds.by_privacy(1.0, 0.0, 3) == pytest.approx((np.e**3 - 1) / (np.e**3 + 1))
+    assert confidence_bounds.by_privacy(40.0, 0.0, 2) == 1.0
     epsilon, delta = 0.7, 0.1  # randomised response with a disclosing output reaches it
     p = (1 - delta) * np.exp(epsilon) / (1 + np.exp(epsilon))
     reached = delta + p - (1 - delta - p)
-    assert bounds.by_privacy(epsilon, delta, 1) == pytest.approx(reached)
+    assert confidence_bounds.by_privacy(epsilon, delta, 1) == pytest.approx(reached)
 
 
 def test_density_bounds_the_distance_of_two_normals(coins):
@@ -86,9 +86,9 @@ def test_density_bounds_the_distance_of_two_normals(coins):
     wrong = 0
     for _ in range(300):
         z = generator.normal(size=200)
-        wrong += bounds.by_density(stats.norm.logpdf(z, 0.5) - stats.norm.logpdf(z), 0.2) < truth
+        wrong += confidence_bounds.by_density(stats.norm.logpdf(z, 0.5) - stats.norm.logpdf(z), 0.2) < truth
     assert stats.binom.sf(wrong - 1, 300, 0.2) > ALARM
-    assert bounds.by_density(np.full(50, -np.inf), 0.2) == 1.0
+    assert confidence_bounds.by_density(np.full(50, -np.inf), 0.2) == 1.0
 
 
 def draws(generator, runs, shift):
@@ -104,35 +104,37 @@ def test_given_the_first_output_a_safe_target_is_rejected_as_often_as_stated(coi
     rejected = 0
     for _ in range(400):
         first, world, scores = draws(generator, 40, 0.0)
-        rejected += bounds.given_first(first, world, scores, 200, coins)[0] <= 0.1
+        rejected += confidence_bounds.given_first(first, world, scores, 200, coins)[0] <= 0.1
     assert stats.binom.sf(rejected - 1, 400, 0.1) > ALARM
     assert stats.binom.cdf(rejected, 400, 0.1) > ALARM, "the test never rejects: its p-values are too large"
     biased = np.repeat([0, 1], 40)  # the world decides z0, and the score is z0
-    assert bounds.given_first(biased.tolist(), biased == 0, -biased, 200, coins) == (1.0, 0)
-    assert bounds.given_first([0] * 80, biased == 0, -biased, 2000, coins)[0] < 0.001
+    assert confidence_bounds.given_first(biased.tolist(), biased == 0, -biased, 200, coins) == (1.0, 0)
+    assert confidence_bounds.given_first([0] * 80, biased == 0, -biased, 2000, coins)[0] < 0.001
 
 
 def test_who_wants_to_be_surer_than_shuffles_can_make_them_gets_a_bound(coins, monkeypatch):
     """ALARM: 400 tests at level 0.1, by the bound alone; it is no smaller than the p-value that it bounds."""
-    monkeypatch.setattr(bounds, "MOST", 0)
+    monkeypatch.setattr(confidence_bounds, "MOST", 0)
     generator = np.random.default_rng(int(coins.integers(0, 2**31, 1)[0]))
-    safe = [bounds.given_first(*draws(generator, 40, 0.0), 1, coins)[0] for _ in range(400)]
+    safe = [confidence_bounds.given_first(*draws(generator, 40, 0.0), 1, coins)[0] for _ in range(400)]
     assert stats.binom.sf(sum(p <= 0.1 for p in safe) - 1, 400, 0.1) > ALARM
     assert min(safe) < 0.5, "it is no constant"
     heights = np.random.default_rng(5).normal(size=(2, 60))
     named = np.repeat([True, False], 60)
-    bound = bounds._by_hoeffding(np.zeros(120, dtype=int), named, np.r_[heights[0] + 0.6, heights[1]])
+    bound = confidence_bounds._by_hoeffding(
+        np.zeros(120, dtype=int), named, np.r_[heights[0] + 0.6, heights[1]]
+    )
     above = np.r_[heights[0] + 0.6, heights[1]] > (heights.mean() + 0.3)
     exact = stats.hypergeom.sf(above[:60].sum() - 1, 120, above.sum(), 60)
     assert exact < bound < 40 * exact
     leak = draws(generator, 300, 1.5)
     monkeypatch.undo()
-    assert bounds.given_first(*leak, 10**8, coins)[0] < 1e-8
+    assert confidence_bounds.given_first(*leak, 10**8, coins)[0] < 1e-8
 
 
 def test_given_the_first_output_a_leak_is_seen(coins):
     generator = np.random.default_rng(3)
     first, world, scores = draws(generator, 100, 1.0)
-    p, compared = bounds.given_first(first, world, scores, 2000, coins)
+    p, compared = confidence_bounds.given_first(first, world, scores, 2000, coins)
     assert p < 0.001
     assert compared == 200

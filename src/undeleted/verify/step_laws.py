@@ -101,6 +101,26 @@ class Names:
         return list(value) if isinstance(value, tuple) else value
 
 
+class _Freezer(pickle.Pickler):
+    """Python 3.13.0 ignores a `persistent_id` that is set on an instance."""
+
+    def __init__(self, file: io.BytesIO, outside: Callable[[Any], Any]) -> None:
+        super().__init__(file, protocol=5)
+        self._outside = outside
+
+    def persistent_id(self, thing: Any) -> Any:
+        return self._outside(thing)
+
+
+class _Thawer(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, outside: Callable[[Any], Any]) -> None:
+        super().__init__(file)
+        self._outside = outside
+
+    def persistent_load(self, name: Any) -> Any:
+        return self._outside(name)
+
+
 class Steps:
     """The laws of an algorithm's steps, each worked out once."""
 
@@ -247,9 +267,7 @@ class Steps:
 
     def _freeze(self, algorithm: Algorithm) -> bytes:
         written = io.BytesIO()
-        pickler = pickle.Pickler(written, protocol=5)
-        pickler.persistent_id = self._outside  # type: ignore[method-assign]
-        pickler.dump(algorithm)
+        _Freezer(written, self._outside).dump(algorithm)
         return written.getvalue()
 
     def _outside(self, thing: Any) -> Any:
@@ -276,9 +294,10 @@ class Steps:
             for batch in kept.history.batches:
                 algorithm.delete(list(batch))
             return algorithm
-        unpickler = pickle.Unpickler(io.BytesIO(kept.pickled))
-        unpickler.persistent_load = lambda name: coins if name == "coins" else self._atoms[name]  # type: ignore[method-assign]
-        thawed: Algorithm = unpickler.load()
+        outside = _Thawer(
+            io.BytesIO(kept.pickled), lambda name: coins if name == "coins" else self._atoms[name]
+        )
+        thawed: Algorithm = outside.load()
         return thawed
 
 

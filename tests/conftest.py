@@ -44,7 +44,9 @@ def pytest_sessionstart(session):
 
 def pytest_unconfigure(config):
     while _busy:
-        _busy.pop().kill()
+        process = _busy.pop()
+        process.kill()
+        process.wait()
 
 
 def pytest_configure(config):

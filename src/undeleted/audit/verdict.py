@@ -17,7 +17,7 @@ class Options:
     """How an audit is done."""
 
     budget: float = 60.0  # seconds
-    calls: int | None = None  # of the target: a budget instead of seconds, the same on every machine
+    calls: int | None = None  # of the target: a budget that no busy machine cuts short
     patience: float | None = None
     seed: int = 7
     digits: int | None = None

@@ -27,7 +27,7 @@ RUNS = 16  # that are asked for at a time, where calls are counted
 class Clock:
     """How much an audit may spend in all, in seconds or in calls of the target; and how long a single call.
 
-    An audit with a budget of calls is the same on every machine, however busy it is.
+    With a budget of calls an audit does not depend on how fast or busy the machine is.
     """
 
     def __init__(self, budget: float, patience: float | None = None, *, calls: int | None = None) -> None:

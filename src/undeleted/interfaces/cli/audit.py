@@ -73,7 +73,7 @@ Tolerance: TypeAlias = Annotated[
 ]
 Confidence: TypeAlias = Annotated[float, typer.Option(help="1 − the rate of false alarms.")]
 Budget: TypeAlias = Annotated[
-    str, typer.Option(help="For all of it: 60s, 2m; or 20000calls, which any machine repeats.")
+    str, typer.Option(help="For all of it: 60s, 2m; or 20000calls, however slow.")
 ]
 
 

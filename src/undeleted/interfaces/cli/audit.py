@@ -72,9 +72,7 @@ Tolerance: TypeAlias = Annotated[
     float, typer.Option(help="Differences below this, relative, count as rounding.")
 ]
 Confidence: TypeAlias = Annotated[float, typer.Option(help="1 − the rate of false alarms.")]
-Budget: TypeAlias = Annotated[
-    str, typer.Option(help="For all of it: 60s, 2m; or 20000calls, however slow.")
-]
+Budget: TypeAlias = Annotated[str, typer.Option(help="For all of it: 60s, 2m; or 20000calls, however slow.")]
 
 
 def audit(

@@ -36,7 +36,7 @@ test: $(VENV)/.dev  ## every test that needs no service, but for a few slow ones
 test-all: $(VENV)/.services  ## all tests: slow ones, and those that need PostgreSQL, Spark (Java 17) or a browser (Chromium); none may be skipped
 	$(MAKE) test FLAGS=--no-skips
 	$(BIN)/pytest -n $(CORES) --dist worksteal -m slow --no-skips
-	$(BIN)/pytest -n $(CORES) --dist loadfile -m services --no-skips
+	$(BIN)/pytest -n $(shell echo $$(($(CORES) + 1))) --dist loadfile -m services --no-skips
 
 margins: $(VENV)/.dev  ## tests under noise four times as wide: what fails now would fail now and then for no reason
 	for i in 1 2 3; do $(BIN)/pytest -q -n $(CORES) --dist worksteal --wider-noise 4 $(FLAGS) || exit 1; done

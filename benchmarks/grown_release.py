@@ -12,6 +12,7 @@ import numpy as np
 from bench import Bench
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms.grown_range_counts import Grown, GrownRangeCounts
+from undeleted.curate.releases.forgetting import Owned
 from undeleted.foundations.coins import secure, seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
@@ -38,7 +39,7 @@ def released(bench: Bench, budget: Budget, values: np.ndarray) -> None:
     megabytes = sum(a.nbytes for a in release.prefixes + release.counts) / 1e6
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     start = time.perf_counter()
-    mechanism.forget_in_place(release, mechanism.contribution(SCHEMA.table(values[:MANY])))
+    mechanism.forget(release, mechanism.contribution(SCHEMA.table(values[:MANY])))
     deletions = time.perf_counter() - start
     bench.row(delta=budget.delta, nodes=release.size, seconds=seconds, megabytes=megabytes, peak_mb=peak)
     bench.claim("released in under 30 s", seconds < 30, seconds=seconds)
@@ -56,7 +57,7 @@ def flat(bench: Bench, values: np.ndarray) -> None:
     timings: dict[int, list[float]] = {n: [] for n in sizes}
     for _ in range(bench.seeds):
         for n, tree in zip(sizes, trees, strict=True):
-            timings[n].append(one_by_one(mechanism, tree, codes))
+            timings[n].append(one_by_one(mechanism, Owned(tree, mechanism.shaped), codes))
     floor = decrement(trees[-1], codes)
     medians = {n: float(np.median(t)) for n, t in timings.items()}
     for n, tree in zip(sizes, trees, strict=True):
@@ -69,10 +70,10 @@ def flat(bench: Bench, values: np.ndarray) -> None:
     bench.claim("a deletion costs its path, whatever the size", ratio < 1.5, ratio=ratio, floor_us=floor)
 
 
-def one_by_one(mechanism: GrownRangeCounts, tree: Grown, codes: np.ndarray) -> float:
+def one_by_one(mechanism: GrownRangeCounts, tree: Owned, codes: np.ndarray) -> float:
     start = time.perf_counter()
     for i in range(codes.size):
-        mechanism.forget_in_place(tree, codes[i : i + 1])
+        tree = mechanism.forget(tree, codes[i : i + 1])
     return (time.perf_counter() - start) / codes.size * 1e6
 
 

@@ -73,7 +73,7 @@ def on_the_wide_domain(bench: Bench, data: str) -> None:
             errors = []
             for seed in range(bench.seeds):
                 release = once.release(everybody, seeded(f"first {seed}"))
-                once.forget_in_place(release, gone)
+                release = once.forget(release, gone)
                 errors.append(rank_error(left, once.median(release).value))
             note(bench, "subtract", "2^32", data, budget.delta, k, errors)
             again = GrownRangeCounts(WIDE, share_of(budget, k + 1, once))

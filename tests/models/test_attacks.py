@@ -77,5 +77,5 @@ def test_whoever_deletes_from_a_forest_learns_nothing_that_they_could_not_comput
     forest = models.RandomForestClassifier(bounds=(0, 1), classes=[0, 1], budget=1.0).fit(X, y)
     before = forest.release_
     nobody = models.RandomForestClassifier(bounds=(0, 1), classes=[0, 1], budget=1.0).fit(X[:1], 1 - y[:1])
-    nobody._state = before
+    nobody._state = nobody._kept_of(before)
     assert nobody.forget(X[:OWN], y[:OWN]).release_ == forest.forget(X[:OWN], y[:OWN]).release_

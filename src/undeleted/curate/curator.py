@@ -10,7 +10,7 @@ Deletions cost those who stay no ε.  A record that was deleted is overwritten, 
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -21,8 +21,20 @@ from undeleted.curate import files
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.engines.scan import Scanned, scan
 from undeleted.curate.mechanisms.bulletin_board import BulletinBoard
+from undeleted.curate.releases.exact_totals import ExactTotals
+from undeleted.curate.releases.forgetting import Forgetting
 from undeleted.curate.spec import Spec
-from undeleted.curate.stores import Fold, Publishing, Store, create_store, open_store, store_there
+from undeleted.curate.stores import (
+    Deleted,
+    Fold,
+    Publishing,
+    Store,
+    copy_store,
+    create_store,
+    open_store,
+    store_there,
+    tag_of,
+)
 from undeleted.curate.stores.sqlite import MEMORY
 from undeleted.errors import (
     AlreadyThere,
@@ -128,8 +140,11 @@ class Curator:
     @classmethod
     def open(cls, store: str | Path) -> "Curator":
         """Go on with a store that was published."""
-        opened = open_store(str(store))
-        curator = cls(opened.schema, Budget(opened.facts["epsilon"], opened.facts["delta"]), store)
+        return cls._of(open_store(str(store)), store)
+
+    @classmethod
+    def _of(cls, opened: Store, place: str | Path) -> "Curator":
+        curator = cls(opened.schema, Budget(opened.facts["epsilon"], opened.facts["delta"]), place)
         curator._store = opened
         return curator
 
@@ -223,11 +238,18 @@ class Curator:
             if events is None:
                 problem = f"{name!r} makes no promise of differential privacy."
                 raise BadQuestion(problem, "Publish a noisy mechanism with a budget.")
+            if not isinstance(mechanism, Forgetting):
+                problem = f"{name!r} is several releases in one, which a store does not keep."
+                raise BadQuestion(problem, "Publish its parts, each under a name of its own.")
             ledger.charge(name, events)
         if len(set(boards)) < len(boards):
             raise BadQuestion("two boards show the same column.", "Publish a column of texts once.")
         spent = ledger.spent.epsilon if ledger.events else 0.0
-        releases = {name: m.release(totals, self._coins) for name, m in publications.items()}
+        releases, exact = {}, {}
+        for name, mechanism in publications.items():
+            asked = ExactTotals(totals)
+            releases[name] = mechanism.release(asked, self._coins)
+            exact[name] = asked.of(mechanism, releases[name])
         self._store = create_store(
             self._place,
             Publishing(
@@ -244,7 +266,8 @@ class Curator:
                     else 0.0,  # rounding is no ε
                     **facts,
                 },
-                totals.told(publications, releases),
+                exact,
+                recount=not totals.stands_still,
             ),
         )
 
@@ -297,6 +320,36 @@ class Curator:
         except UndeletedError:  # the server went away after it had forgotten
             erased = False
         return Deletion(deleted, absent, version, erased, held)
+
+    def delete_tagged(
+        self, tags: Sequence[bytes], fold: Fold | None = None, *, alike: bool = False
+    ) -> Deleted:
+        """Forget those whose ids have these tags, as receipts carry them, in one transaction.
+
+        It is durable when this returns, and erased by `erase`.  With `alike` as much is worked out and
+        written for those who are not there.
+        """
+        return self.store.delete_tagged(tags, fold, alike=alike)
+
+    def tag(self, person: str) -> bytes:
+        """What stands for an id in the store."""
+        return tag_of(self.store.key, person)
+
+    def fold(self) -> None:
+        """Let the publications follow those whose deletion is held back, if it is time."""
+        self.store.fold()
+
+    def erase(self, patience: float = 30.0) -> bool:
+        """Leave no copy of what was deleted within reach; False if something holds that up for so long."""
+        return self.store.erase(patience)
+
+    def probe(self) -> None:
+        """Refuse if nothing can be deleted just now: a write that changes nothing."""
+        self.store.probe()
+
+    def copy_to(self, place: str) -> "Curator":
+        """The same store in another place; deletions go to one of the two from then on."""
+        return Curator._of(copy_store(self.store, place), place)
 
     def show(self, name: str) -> Publication:
         """A publication as it stands; a copy, which later deletions leave alone."""

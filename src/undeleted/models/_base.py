@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, check_random_state, validate_d
 
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.releases.bootstrap import redrawn
-from undeleted.curate.releases.linear import Cells, Linear
+from undeleted.curate.releases.forgetting import Owned
 from undeleted.curate.releases.units import spread_of
 from undeleted.errors import (
     BadBudget,
@@ -130,8 +130,7 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
     def _publish(self, mechanism: Any, codes: IntArray) -> None:
         """The only touch of the data."""
         self._cap()
-        grown = not isinstance(mechanism, Linear)
-        schema = Schema(list(mechanism.over if grown else mechanism.statistic.columns))
+        schema = Schema(list(mechanism.columns))
         by_name = dict(zip(schema.names, codes.T, strict=True))
         table = Table(
             schema, len(codes), by_name, dict.fromkeys(by_name, np.ones(len(codes), dtype=bool)), {}
@@ -152,7 +151,7 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
             told = f"{type(self).__name__}: this budget makes no promise of differential privacy."
             warn(f"{told} Give an ε.", PrivacyLeakWarning)
         self._mechanism = mechanism
-        self._state = mechanism.release(totals, self._coins())
+        self._state = self._kept_of(mechanism.release(totals, self._coins()))
         self.budget_ = mechanism.noise
         self._kept: dict[str, Any] = {}
         self._least = -_BEYOND * self._noise_of_rough_count()
@@ -172,7 +171,7 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
         self._require_fitted()
         if not rows_in(X):
             return self  # nobody leaves today
-        self._subtract(self._contribution(self._codes(X, y)))
+        self._state = self._mechanism.forget(self._state, self._contribution(self._codes(X, y)))
         self._kept = {}
         self._warn_of_too_many()
         return self
@@ -189,14 +188,11 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
     def release_(self) -> Any:
         """What was published, as it stands: a copy, which later deletions leave alone."""
         self._require_fitted()
-        return self._copied()
+        return self._state.copy()
 
-    def _copied(self) -> Any:
-        return Cells(self._state.value.copy())
-
-    def _subtract(self, gone: Any) -> None:
-        """The release that follows, from the last one and what rows that left have added."""
-        self._mechanism.forget_in_place(self._state, gone)
+    def _kept_of(self, release: Any) -> Any:
+        """The release as it is kept: its cells fall in place."""
+        return Owned(release, self._mechanism.shaped)
 
     def _contribution(self, codes: IntArray) -> Any:
         """What rows that leave have added."""

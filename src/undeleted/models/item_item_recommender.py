@@ -195,12 +195,9 @@ class ItemItemRecommender(ForgettingEstimator):
     def _contribution(self, baskets: Any) -> Contribution:
         return self._mechanism.statistic.of_baskets(baskets.people, baskets.items)
 
-    def _subtract(self, gone: Any) -> None:
+    def _kept_of(self, release: Pairs) -> Pairs:
         """Pairs may be dropped, so the next release is another one."""
-        self._state = self._mechanism.forget(self._state, gone)
-
-    def _copied(self) -> Pairs:
-        return Pairs(self._state.items.copy(), self._state.pairs.copy(), self._state.counts.copy())
+        return release
 
     def _published(self) -> Pairs:
         return self._state

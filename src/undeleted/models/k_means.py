@@ -12,6 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
 from undeleted.curate.clusters import centres_within, clusters
 from undeleted.curate.mechanisms.grown_boxes import GrownBoxes
+from undeleted.curate.releases.forgetting import Owned
 from undeleted.curate.releases.partition import Partition
 from undeleted.curate.releases.units import spread_of
 from undeleted.errors import BadQuestion
@@ -57,7 +58,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Of
     """
 
     _mechanism: GrownBoxes
-    _state: Partition
+    _state: Owned
 
     def __init__(
         self,
@@ -118,20 +119,18 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Of
             raise ValueError(f"n_clusters must be a whole number above 0, got {k!r}.")
         return int(k)
 
-    def _copied(self) -> Partition:
-        return self._mechanism.forget(self._state, np.zeros((0, len(self._grid.columns)), dtype=np.int64))
-
     def _contribution(self, codes: IntArray) -> IntArray:
         return codes
 
     def _count(self) -> float:
-        return float(self._state.counts[0].sum())
+        return float(self._published().counts[0].sum())
 
     def _noise_of_count(self) -> float:
         return float(np.sqrt(2) * spread_of(self._mechanism.laws[0]))
 
     def _published(self) -> Partition:
-        return self._state
+        found: Partition = self._state.release
+        return found
 
     def _answers(self, release: Any) -> dict[str, Any]:
         try:

@@ -3,7 +3,7 @@
 import pytest
 
 from support.worlds import SmallWorld
-from undeleted.curate.mechanisms import BulletinBoard
+from undeleted.curate.mechanisms.bulletin_board import BulletinBoard, Posts
 from undeleted.errors import NotThere
 from undeleted.foundations.schema import Schema, Text
 
@@ -13,9 +13,9 @@ WORLD = SmallWorld(BOARD, PEOPLE, points=("hello", "hello", "bye"), others=("a",
 
 
 def test_one_copy_comes_down_for_each_deletion():
-    assert BOARD.forget(("bye", "hello", "hello"), ("hello",)) == ("bye", "hello")
+    assert BOARD.forget(Posts(("bye", "hello", "hello")), ("hello",)) == ("bye", "hello")
 
 
 def test_a_post_that_is_not_there_is_not_taken_down():
     with pytest.raises(NotThere, match="1 record is not in the data"):
-        BOARD.forget(("bye",), ("bye", "bye"))
+        BOARD.forget(Posts(("bye",)), ("bye", "bye"))

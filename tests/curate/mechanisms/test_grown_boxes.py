@@ -9,7 +9,6 @@ from support.fits import ALARM, fit, with_scale
 from support.worlds import SmallWorld
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms import GrownBoxes
-from undeleted.curate.releases.partition import leaves_of
 from undeleted.curate.statistics import Boxes
 from undeleted.errors import BadBudget, BadColumns, BadQuestion
 from undeleted.foundations.coins import ClampedGeometric, NoNoise, seeded
@@ -60,7 +59,7 @@ def exact_cells(mechanism, release, rows):
         boxes = mechanism.levels[level]
         mine = [_path(boxes, row) for row in codes]
         counts.append(np.array([mine.count(int(p)) for p in paths]))
-        leaf = leaves_of(release.paths)[level]
+        leaf = release.leaf[level]
         for path in paths[leaf]:
             inside = codes[[m == int(path) for m in mine]]
             offsets.append([sum(_offset(boxes, j, row[j]) for row in inside) for j in range(codes.shape[1])])
@@ -94,7 +93,7 @@ def test_each_surviving_leaf_is_the_true_remaining_statistic_plus_its_original_n
         after = mechanism.forget(after, mechanism.contribution(table(batch)))
     levels = len(release.counts)
     assert levels >= 4
-    assert any(leaf.any() for leaf in leaves_of(release.paths)[:-1]), "some leaves are not at the bottom"
+    assert any(leaf.any() for leaf in release.leaf[:-1]), "some leaves are not at the bottom"
     noises = [noise for _, noise in coins.noise]
     counts, offsets = exact_cells(mechanism, after, rows[900:])
     for level in range(levels):

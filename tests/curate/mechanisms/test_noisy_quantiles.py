@@ -28,7 +28,7 @@ def test_every_column_answers_as_range_counts_do():
     mechanism = NoisyQuantiles((AGE, PAY), Budget(1.0))
     release = mechanism.release(Arrays(Schema([AGE, PAY]).table(data)), seeded(7))
     assert account(mechanism.events, 0).epsilon == pytest.approx(1.0)
-    for i, (column, name) in enumerate(zip(mechanism.columns, data, strict=True)):
+    for i, (column, name) in enumerate(zip(mechanism.trees, data, strict=True)):
         part = mechanism.column(release, i)
         assert isinstance(column, RangeCounts)
         assert abs(column.count(part, 0, 100).value - (data[name] <= 100).sum()) < 400

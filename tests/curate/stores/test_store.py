@@ -386,14 +386,14 @@ class Lifecycle(RuleBasedStateMachine):
     @rule(names=st.lists(st.integers(0, 70), min_size=1, max_size=5))
     def a_deletion_that_fails_in_the_middle(self, names):
         store = self.curator.store
-        whole = store._moved
-        store._moved = lambda rows, **few: (whole(rows, **few), 1 / 0)
+        whole = store._forget
+        store._forget = lambda rows, **few: (whole(rows, **few), 1 / 0)
         try:
             store.delete([f"p{i}" for i in names])
         except ZeroDivisionError:
             pass
         finally:
-            del store._moved
+            del store._forget
 
     @invariant()
     def the_state_is_the_model(self):

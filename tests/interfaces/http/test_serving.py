@@ -79,8 +79,8 @@ def test_a_store_that_is_locked_is_a_problem_and_not_a_crash(tmp_path):
 
     published = Published(tmp_path, people=20)
     with client_of(published.store) as client:
-        for store in (client.app.state.service._writing, client.app.state.service.curator.store):
-            store._db.execute("PRAGMA busy_timeout = 50")
+        for curator in (client.app.state.service.writer, client.app.state.service.curator):
+            curator.store._db.execute("PRAGMA busy_timeout = 50")
         other = sqlite3.connect(published.store, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         answer = client.post("/v1/deletions", json={"receipt": published.receipt(1)})

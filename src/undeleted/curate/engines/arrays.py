@@ -1,6 +1,6 @@
 """Add statistics up with numpy, in blocks of rows, exactly."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -27,6 +27,7 @@ class Arrays:
     """
 
     table: Table
+    stands_still = True  # what is added up is what is read: both are in memory
 
     @property
     def rows_per_person(self) -> int:
@@ -40,10 +41,6 @@ class Arrays:
         """The records, some thousands at a time."""
         for start in range(0, self.table.rows, _ROWS):
             yield self.table.take(np.arange(start, min(self.table.rows, start + _ROWS)))
-
-    def told(self, mechanisms: Mapping[str, Any], releases: Mapping[str, Any]) -> dict[str, IntArray]:
-        """Nothing to hold the records against: totals and records are of one table in memory."""
-        return {}
 
     def total(self, statistic: Statistic) -> IntArray:
         statistic.check_no_overflow(self.table.rows)

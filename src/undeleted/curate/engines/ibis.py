@@ -51,6 +51,8 @@ class Ibis:
     array([58])
     """
 
+    stands_still = False  # the table may change before its records are read
+
     def __init__(self, schema: Schema, table: Any, name: str = "the table") -> None:
         self.schema, self.name = schema, name
         wanted = [*schema.names, *([schema.id] if schema.id is not None else [])]
@@ -85,8 +87,8 @@ class Ibis:
         grids = {f"code{i}": self._columns[n].code for n, i in self._numbers.items()}
         grids |= {f"kept{i}": self._columns[n].kept for n, i in self._numbers.items()}
         self._grid = table.select(**grids) if grids else table
-        self._told: dict[Statistic, IntArray] = {}
-        self._told_at: dict[Statistic, dict[int, int]] = {}  # of those that were asked for some cells only
+        self._totals: dict[Statistic, IntArray] = {}
+        self._totals_at: dict[Statistic, dict[int, int]] = {}  # of those that were asked for some cells only
 
     @property
     def rows_per_person(self) -> int:
@@ -151,22 +153,22 @@ class Ibis:
     # -- what mechanisms ask
 
     def total(self, statistic: Statistic) -> IntArray:
-        if statistic not in self._told:
+        if statistic not in self._totals:
             self.prepare([statistic])
-        return self._told[statistic].copy()
+        return self._totals[statistic].copy()
 
     def prepare(self, statistics: Sequence[Statistic]) -> None:
         """Add several statistics up with as few queries as their cells allow."""
         sums: dict[tuple[Statistic, int], list[tuple[int, Any]]] = {}  # by statistic, cell: where, what
         asked: list[Any] = []
         for statistic in dict.fromkeys(statistics):
-            if statistic in self._told:
+            if statistic in self._totals:
                 continue
             statistic.check_no_overflow(self.rows)
             if not self._is_added_up_there(statistic):
-                self._told[statistic] = self._here.total(statistic)
+                self._totals[statistic] = self._here.total(statistic)
                 continue
-            self._told[statistic] = np.zeros(statistic.size, dtype=np.int64)
+            self._totals[statistic] = np.zeros(statistic.size, dtype=np.int64)
             complete = self._complete(statistic)
             grouped: list[tuple[Code, list[tuple[int, Any]]]] = []
             for start, (cell, value) in zip(statistic.places, self._terms(statistic), strict=True):
@@ -187,7 +189,7 @@ class Ibis:
                 self._add_groups(statistic, complete, key, values)
         found = self._sums(asked)
         for (statistic, cell), parts in sums.items():
-            self._told[statistic][cell] += sum(found[at] for at, _ in parts)
+            self._totals[statistic][cell] += sum(found[at] for at, _ in parts)
 
     def total_at(self, statistic: Statistic, cells: IntArray) -> IntArray:
         """One grouped query, of the cells that were asked for and no others.
@@ -197,7 +199,7 @@ class Ibis:
         statistic.check_no_overflow(self.rows)
         numbers = cells.tolist()
         if not self._is_added_up_there(statistic):
-            known = self._told_at.setdefault(statistic, {})
+            known = self._totals_at.setdefault(statistic, {})
             known.update(zip(numbers, self._here.total_at(statistic, cells).tolist(), strict=True))
             return np.array([known[n] for n in numbers], dtype=np.int64)
         terms = self._terms(statistic)
@@ -218,13 +220,13 @@ class Ibis:
         for i, (cell, _) in enumerate(terms):
             for group, total in zip(groups, answer[f"v{i}"].to_pylist(), strict=True):
                 found[group + cell.offset] = found.get(group + cell.offset, 0) + int(total)
-        told = self._told_at.setdefault(statistic, {})
+        known = self._totals_at.setdefault(statistic, {})
         for n in numbers:
-            if told.setdefault(n, found.get(n, 0)) != found.get(n, 0):
+            if known.setdefault(n, found.get(n, 0)) != found.get(n, 0):
                 raise StoreError(
                     f"{self.name} changed while it was read.", "Publish from a table that stands still."
                 )
-        return np.array([told[n] for n in numbers], dtype=np.int64)
+        return np.array([known[n] for n in numbers], dtype=np.int64)
 
     def posts(self, column: Text) -> tuple[str, ...]:
         self.schema.require(column)
@@ -255,22 +257,6 @@ class Ibis:
             ibis.get_backend(self._raw).disconnect()
 
     # -- what a store asks
-
-    def told(self, mechanisms: Mapping[str, Any], releases: Mapping[str, Any]) -> dict[str, IntArray]:
-        """What was said of the totals, by publication: a store holds the records against it."""
-        found = {}
-        for name, mechanism in mechanisms.items():
-            if hasattr(mechanism, "statistic"):
-                told = self._told[mechanism.statistic]
-                few = hasattr(mechanism, "chosen")  # not all cells were published
-                found[name] = mechanism.chosen(releases[name].shape, told) if few else told
-            elif hasattr(mechanism, "asked"):  # what grows, as far as it grew
-                asked = mechanism.asked(releases[name])
-                cells = [
-                    self._told_at[statistic][cell] for statistic, part in asked for cell in part.tolist()
-                ]
-                found[name] = np.array(cells, dtype=np.int64)
-        return found
 
     def blocks(self) -> Iterator[Table]:
         """The records, with their ids, some thousands at a time."""
@@ -326,7 +312,7 @@ class Ibis:
     def _add_groups(
         self, statistic: Statistic, complete: Any, key: Code, values: Sequence[tuple[int, Any]]
     ) -> None:
-        total = self._told[statistic]
+        total = self._totals[statistic]
         for start in range(0, len(values), _AT_ONCE):
             part = values[start : start + _AT_ONCE]
             chosen = self._grid.filter(complete).select(

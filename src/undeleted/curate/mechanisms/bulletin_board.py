@@ -5,14 +5,29 @@ forget    take the deleted ones down
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from undeleted.curate.engines import Totals
+from undeleted.curate.releases.forgetting import Shape, Shaped
 from undeleted.errors import NotThere
 from undeleted.foundations.coins import Coins
-from undeleted.foundations.schema import Table, Text
+from undeleted.foundations.schema import Deleted, Record, Text
+
+
+class Posts(tuple[str, ...]):
+    """The posts that stand, sorted."""
+
+    shape: Shape = ()
+
+    def less(self, gone: Sequence[str], shaped: Shaped | None = None) -> "Posts":
+        """The board without these posts."""
+        left, taken = Counter(self), Counter(gone)
+        if taken - left:
+            raise NotThere((taken - left).total())
+        return Posts(sorted((left - taken).elements()))
 
 
 @dataclass(frozen=True)
@@ -31,15 +46,19 @@ class BulletinBoard:
 
     column: Text
 
-    def release(self, totals: Totals, coins: Coins) -> tuple[str, ...]:
-        return totals.posts(self.column)
+    @property
+    def columns(self) -> tuple[Text, ...]:
+        return (self.column,)
 
-    def contribution(self, deleted: Table) -> tuple[str, ...]:
+    def release(self, totals: Totals, coins: Coins) -> Posts:
+        return Posts(totals.posts(self.column))
+
+    def contribution(self, deleted: Deleted) -> tuple[str, ...]:
+        name = self.column.name
+        if isinstance(deleted, Record):
+            return (deleted.texts[name],) if name in deleted.kept else ()
         rows = np.flatnonzero(deleted.complete([self.column]))
-        return tuple(sorted(deleted.texts[self.column.name][i] for i in rows))
+        return tuple(sorted(deleted.texts[name][i] for i in rows))
 
-    def forget(self, release: tuple[str, ...], contribution: tuple[str, ...]) -> tuple[str, ...]:
-        left, gone = Counter(release), Counter(contribution)
-        if gone - left:
-            raise NotThere((gone - left).total())
-        return tuple(sorted((left - gone).elements()))
+    def forget(self, release: Posts, contribution: tuple[str, ...]) -> Posts:
+        return release.less(contribution)

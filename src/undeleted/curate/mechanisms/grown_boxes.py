@@ -13,7 +13,6 @@ levels and the offsets share the budget.  Offsets count in halves of their box: 
 """
 
 import math
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,18 +20,19 @@ from typing import Any
 import numpy as np
 
 from undeleted.curate.engines import Totals
+from undeleted.curate.releases.forgetting import Forgetting, Shape
 from undeleted.curate.releases.linear import Noise, require_rows
-from undeleted.curate.releases.partition import Leaves, Partition, leaves_of
+from undeleted.curate.releases.partition import Leaves, Partition, Paths
 from undeleted.curate.releases.units import spread_of
-from undeleted.curate.statistics import Declared
+from undeleted.curate.statistics import Contribution, merged
 from undeleted.curate.statistics.boxes import Boxes
 from undeleted.errors import BadBudget, BadQuestion
 from undeleted.foundations.arrays import FloatArray, IntArray
 from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, Law
 from undeleted.foundations.intervals import standard_deviation
-from undeleted.foundations.privacy import Budget, Event, Reach, Zcdp, calibrate
+from undeleted.foundations.privacy import Budget, Reach, Zcdp, calibrate
 from undeleted.foundations.privacy.calibration import rho_for
-from undeleted.foundations.schema import GridColumn, Table
+from undeleted.foundations.schema import Deleted, GridColumn, Record
 from undeleted.foundations.schema.centred_codes import as_columns
 
 LEVELS = 0.5  # of the budget; the rest is for offsets
@@ -40,11 +40,10 @@ DEEPER = 1.1  # a level's share of it, in shares of the level above
 CLEAR = 3.0  # standard deviations of its halves' noise that a box must hold to be cut
 MOST_BOXES = 2**22
 MOST_CLUSTERS = 1000
-_NOTHING = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
-class GrownBoxes(Declared):
+class GrownBoxes(Forgetting):
     """Boxes over several numbers, grown for so many clusters.
 
     `depth` is the deepest level; by default it follows from the budget and `expected_rows`, a public guess.
@@ -161,16 +160,14 @@ class GrownBoxes(Declared):
             for level, law in enumerate(self.laws[1:-1])
         )
 
-    @cached_property
-    def events(self) -> list[Event] | None:
-        """What a release costs: a record is counted once on every level, and is in one leaf."""
-        found = []
-        for i, law in enumerate(self.laws):
-            if not isinstance(law, DiscreteLaplace | DiscreteGaussian):
-                return None
-            reach = Reach(1, 1) if i < self.deepest else self.reach
-            found.append(Event(law, reach.of(law), self.rows_per_person, cells=reach.cells))
-        return found
+    @property
+    def sensitivity(self) -> list[Reach]:
+        """A record is counted once on every level, and is in one leaf."""
+        return [*[Reach(1, 1)] * self.deepest, self.reach]
+
+    @property
+    def columns(self) -> tuple[GridColumn, ...]:
+        return self.over
 
     def release(self, totals: Totals, coins: Coins) -> Partition:
         require_rows(totals, self.rows_per_person)
@@ -186,48 +183,43 @@ class GrownBoxes(Declared):
             parents = halves[(noisy > self.thresholds[level]) & boxes.hold(halves)]
             if parents.size == 0 or parents.size * 2 > MOST_BOXES:
                 break  # one that would outgrow the memory stops; an error would tell a count for free
-        d, offsets = len(self.over), []
-        for boxes, cells in self._asked_offsets(paths):
-            exact = totals.total_at(boxes, cells)
-            offsets.append(coins.noisy(self.laws[-1], exact).reshape(-1, d))
-        return Partition(tuple(paths), tuple(counts), np.concatenate(offsets))
+        shape, d, offsets = Paths(paths), len(self.over), []
+        for level, leaf in enumerate(shape.leaf):
+            cells = (shape[level][leaf].astype(np.int64)[:, None] * d + np.arange(d)).ravel()
+            if cells.size:
+                exact = totals.total_at(Boxes(self.over, level + 1, offsets=True), cells)
+                offsets.append(coins.noisy(self.laws[-1], exact).reshape(-1, d))
+        return Partition(shape, tuple(counts), np.concatenate(offsets))
 
-    def contribution(self, deleted: Table) -> IntArray:
+    def contribution(self, deleted: Deleted) -> IntArray:
         """The codes of the deleted records, a row each."""
+        if isinstance(deleted, Record):
+            names = [column.name for column in self.over]
+            rows = [[deleted.codes[name] for name in names]] if deleted.kept.issuperset(names) else []
+            return np.array(rows, dtype=np.int64).reshape(-1, len(names))
         there = deleted.complete(self.over)
         codes = [deleted.codes[column.name][there].astype(np.int64) for column in self.over]
         return np.column_stack(codes)
 
-    def forget(self, release: Partition, contribution: IntArray) -> Partition:
-        copies = tuple(counts.copy() for counts in release.counts)
-        after = Partition(release.paths, copies, release.offsets.copy())
-        self.forget_in_place(after, contribution)
-        return after
-
-    def forget_in_place(self, release: Partition, contribution: IntArray) -> None:
-        """The same for whoever owns the release: a record costs its own path, whatever the size."""
-        for level, at, leaves, offsets in self._walk(release.paths, release.leaf, contribution):
-            np.subtract.at(release.counts[level], at, 1)
-            if leaves.size:
-                np.subtract.at(release.offsets, leaves, offsets)
-
-    def _walk(self, paths: Any, leaf: list[Any], codes: IntArray) -> Iterator[tuple[int, Any, Any, Any]]:
-        """Level by level: where the records' boxes stand; of those that end there, leaves and offsets."""
-        padded = codes + self._plan[0]
-        full, first = self._full(padded), 0
+    def moves(self, paths: Shape, codes: IntArray) -> Contribution:
+        """One on the path of every record, level by level, and its offsets from the leaf where it ends."""
+        paths = self.shape_of(paths)
+        padded, d = codes + self._plan[0], len(self.over)
+        full = self._full(padded)
+        cells, values = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         for level, there in enumerate(paths):
-            nodes = full >> np.uint64(self.deepest - 1 - level)
-            at = np.searchsorted(there, nodes)
-            ends = leaf[level][at]
+            at = np.searchsorted(there, full >> np.uint64(self.deepest - 1 - level))
+            cells.append(paths.starts[level] + at)
+            values.append(np.ones(at.size, dtype=np.int64))
+            ends = paths.leaf[level][at]
             if ends.any():
-                rank = first + np.cumsum(leaf[level])[at[ends]] - 1
-                yield level, at, rank, self._offsets(level, padded[ends])
+                leaves = paths.ranks[level][at[ends]]
+                cells.append((paths.starts[-1] + leaves[:, None] * d + np.arange(d)).ravel())
+                values.append(self._offsets(level, padded[ends]).ravel())
                 full, padded = full[~ends], padded[~ends]
                 if not full.size:
-                    return
-            else:
-                yield level, at, _NOTHING, _NOTHING
-            first += int(np.count_nonzero(leaf[level]))
+                    break
+        return merged(np.concatenate(cells), np.concatenate(values))
 
     @cached_property
     def _plan(self) -> tuple[IntArray, list[tuple[int, int]], list[tuple[IntArray, IntArray]]]:
@@ -247,45 +239,14 @@ class GrownBoxes(Declared):
         spans, step = self._plan[2][level]
         return (2 * (padded & (spans - 1)) - (spans - 1)) * step
 
-    # -- as a store keeps it
+    @staticmethod
+    def shape_of(arrays: Shape) -> Paths:
+        return arrays if isinstance(arrays, Paths) else Paths(arrays)
 
-    def asked(self, release: Partition) -> list[tuple[Boxes, Any]]:
-        """What was asked for, in the order of the cells."""
-        counts = list(zip(self.levels, release.paths, strict=False))
-        return [*counts, *self._asked_offsets(release.paths)]
-
-    def _asked_offsets(self, paths: Any) -> list[tuple[Boxes, Any]]:
-        """For every level with leaves: the cells of their offsets."""
-        d, found = len(self.over), []
-        for level, leaf in enumerate(leaves_of(paths)):
-            cells = (paths[level][leaf].astype(np.int64)[:, None] * d + np.arange(d)).ravel()
-            if cells.size:
-                found.append((Boxes(self.over, level + 1, offsets=True), cells))
-        return found
-
-    def shaped(self, paths: tuple[Any, ...], cells: IntArray) -> Partition:
-        """The release of this shape with these cells."""
-        ends = np.cumsum([p.size for p in paths])
-        *counts, offsets = np.split(cells, ends)
+    def shaped(self, shape: Shape, cells: IntArray) -> Partition:
+        paths = self.shape_of(shape)
+        *counts, offsets = np.split(cells, paths.starts[1:])
         return Partition(paths, tuple(counts), offsets.reshape(-1, len(self.over)))
-
-    def moved(self, paths: tuple[Any, ...], codes: IntArray) -> tuple[IntArray, IntArray]:
-        """Cells and by how much they fall when these records are deleted."""
-        starts, d = np.cumsum([0, *(p.size for p in paths)]), len(self.over)
-        cells, values = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-        for level, at, leaves, offsets in self._walk(paths, leaves_of(paths), codes):
-            cells += [starts[level] + at, (starts[-1] + leaves[:, None] * d + np.arange(d)).ravel()]
-            values += [np.ones(at.size, dtype=np.int64), offsets.ravel()]
-        found, where = np.unique(np.concatenate(cells), return_inverse=True)
-        sums = np.zeros(found.size, dtype=np.int64)
-        np.add.at(sums, where, np.concatenate(values))
-        return found, sums
-
-    def moved_by_one(self, paths: tuple[Any, ...], codes: Mapping[str, int]) -> list[tuple[int, int]]:
-        """The same for one record."""
-        row = np.array([[codes[column.name] for column in self.over]], dtype=np.int64)
-        cells, values = self.moved(paths, row)
-        return list(zip(cells.tolist(), values.tolist(), strict=True))
 
     # -- answers
 

@@ -10,7 +10,6 @@ that is cut in two is shared out evenly, and the interval says what that may hid
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
@@ -20,23 +19,25 @@ import numpy as np
 
 from undeleted.curate.engines import Totals
 from undeleted.curate.releases.count_tree import Level, TreeView, best_branching
+from undeleted.curate.releases.forgetting import Forgetting, Release, Shape
 from undeleted.curate.releases.linear import require_rows
 from undeleted.curate.releases.ranges import RangeAnswer, Ranges
+from undeleted.curate.statistics import Contribution
 from undeleted.curate.statistics.prefix import Prefix
 from undeleted.curate.statistics.range_tree import levels_for, require_branching
 from undeleted.errors import BadQuestion, TooLarge
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, FiniteLaw, Law
 from undeleted.foundations.intervals import noise_interval, standard_deviation
-from undeleted.foundations.privacy import Budget, Event, Zcdp, calibrate
-from undeleted.foundations.schema import Number, Table
+from undeleted.foundations.privacy import Budget, Reach, Zcdp, calibrate
+from undeleted.foundations.schema import Deleted, Number, Record
 
 TAPER = {"pure": 1 / 2, "gaussian": 1 / 3}  # the last level's share of the budget, in shares of the first
 MOST_NODES = 2**24
 
 
 @dataclass(frozen=True, eq=False)
-class Grown:
+class Grown(Release):
     """The published tree: on every level the prefixes of its nodes and their noisy counts."""
 
     prefixes: tuple[Any, ...]
@@ -57,18 +58,17 @@ class Grown:
         return sum(counts.size for counts in self.counts)
 
     @property
-    def shape(self) -> tuple[Any, ...]:
-        """What never changes."""
+    def shape(self) -> Shape:
         return self.prefixes
 
     @property
-    def value(self) -> IntArray:
+    def value(self) -> IntArray:  # type: ignore[override]
         """All cells, level by level."""
         return np.concatenate(self.counts)
 
 
 @dataclass(frozen=True)
-class GrownRangeCounts(Ranges):
+class GrownRangeCounts(Ranges, Forgetting):
     """Range counts over a column of up to 2⁶⁴ values.
 
     `threshold` is the noisy count above which a node is expanded; by default the point where cutting a
@@ -152,15 +152,14 @@ class GrownRangeCounts(Ranges):
         floors = [_exceeded_by(law, 0.5 / self.fanout) for law in self.laws[:-1]]
         return tuple(max(wide * spread, floor) for spread, floor in zip(spreads, floors, strict=True))
 
-    @cached_property
-    def events(self) -> list[Event] | None:
-        """What a release costs: a record is counted at most once on every level."""
-        found = []
-        for law in self.laws:
-            if not isinstance(law, DiscreteLaplace | DiscreteGaussian):
-                return None
-            found.append(Event(law, 1, self.rows_per_person))
-        return found
+    @property
+    def sensitivity(self) -> list[Reach]:
+        """A record is counted at most once on every level."""
+        return [Reach(1, 1)] * len(self.laws)
+
+    @property
+    def columns(self) -> tuple[Number, ...]:
+        return (self.column,)
 
     def _span(self, level: int) -> int:
         """How many codes a node of a level covers; levels count from 0."""
@@ -185,40 +184,19 @@ class GrownRangeCounts(Ranges):
                 break  # a tree that would outgrow the memory stops; an error would tell a count for free
         return Grown(tuple(prefixes), tuple(counts))
 
-    def contribution(self, deleted: Table) -> Any:
+    def contribution(self, deleted: Deleted) -> Any:
         """The codes of the deleted records."""
+        if isinstance(deleted, Record):
+            there = [deleted.codes[self.column.name]] if self.column.name in deleted.kept else []
+            return np.array(there, dtype=np.uint64)
         return deleted.codes[self.column.name][deleted.complete([self.column])].astype(np.uint64)
 
-    def forget(self, release: Grown, contribution: Any) -> Grown:
-        after = Grown(release.prefixes, tuple(counts.copy() for counts in release.counts))
-        self.forget_in_place(after, contribution)
-        return after
-
-    def forget_in_place(self, release: Grown, contribution: Any) -> None:
-        """The same for whoever owns the release: a record costs its own path, whatever the size."""
-        codes = contribution
-        for level, (prefixes, counts) in enumerate(zip(release.prefixes, release.counts, strict=True)):
-            nodes = codes // np.uint64(self._span(level))
-            at = np.minimum(np.searchsorted(prefixes, nodes), prefixes.size - 1)
-            present = prefixes[at] == nodes
-            np.subtract.at(counts, at[present], 1)
-            codes = codes[present]
-
-    # -- as a store keeps it
-
-    def asked(self, release: Grown) -> list[tuple[Prefix, Any]]:
-        """What was asked for, in the order of the cells."""
-        return [
-            (Prefix(self.column, self._span(level)), there) for level, there in enumerate(release.prefixes)
-        ]
-
-    def shaped(self, prefixes: tuple[Any, ...], cells: IntArray) -> Grown:
-        """The release of this shape with these cells."""
+    def shaped(self, prefixes: Shape, cells: IntArray) -> Grown:
         ends = np.cumsum([p.size for p in prefixes])[:-1]
         return Grown(prefixes, tuple(np.split(cells, ends)))
 
-    def moved(self, prefixes: tuple[Any, ...], codes: Any) -> tuple[IntArray, IntArray]:
-        """Cells and by how much they fall when records of these codes are deleted."""
+    def moves(self, prefixes: Shape, codes: Any) -> Contribution:
+        """One on the path of every record, as far as the tree goes."""
         found, start = [], 0
         for level, there in enumerate(prefixes):
             nodes = codes // np.uint64(self._span(level))
@@ -227,19 +205,7 @@ class GrownRangeCounts(Ranges):
             found.append(start + at[present])
             codes, start = codes[present], start + there.size
         cells, counts = np.unique(np.concatenate(found), return_counts=True)
-        return cells.astype(np.int64), counts.astype(np.int64)
-
-    def moved_by_one(self, prefixes: tuple[Any, ...], codes: Mapping[str, int]) -> list[tuple[int, int]]:
-        """The same for one record, in plain numbers."""
-        code, found, start = codes[self.column.name], [], 0
-        for level, there in enumerate(prefixes):
-            node = code // self._span(level)
-            at = int(np.searchsorted(there, np.uint64(node)))
-            if at >= there.size or int(there[at]) != node:
-                break
-            found.append((start + at, 1))
-            start += there.size
-        return found
+        return Contribution(cells.astype(np.int64), counts.astype(np.int64))
 
     def _inside(self, level: int, prefixes: Any) -> Any:
         """Which nodes begin inside the domain; the others pad the tree, and are known to be empty."""

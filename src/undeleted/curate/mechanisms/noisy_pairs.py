@@ -9,8 +9,8 @@ deletions the pairs are, to the last one, those of such a release with the same 
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
 from typing import Any
@@ -18,15 +18,16 @@ from typing import Any
 import numpy as np
 
 from undeleted.curate.engines import Totals
+from undeleted.curate.releases.forgetting import Forgetting, Release, Shape
 from undeleted.curate.releases.linear import Linear, Noise, require_rows
 from undeleted.curate.releases.units import spread_of
-from undeleted.curate.statistics import Contribution, Declared
+from undeleted.curate.statistics import Contribution
 from undeleted.curate.statistics.item_pairs import ItemPairs
 from undeleted.errors import BadQuestion
 from undeleted.foundations.arrays import FloatArray, IntArray
 from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, Law
-from undeleted.foundations.privacy import Event
-from undeleted.foundations.schema import Boolean, Table
+from undeleted.foundations.privacy import Reach
+from undeleted.foundations.schema import Boolean, Deleted
 from undeleted.foundations.schema.centred_codes import as_columns
 
 CHANCE = 4.0  # empty pairs that are kept by chance: about twice as many as there are items
@@ -35,7 +36,7 @@ _AT_ONCE = 1 << 20  # pairs that are noised at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(Release):
     """Noisy counts of all items, and of those pairs of items that are kept, in order."""
 
     items: IntArray
@@ -58,13 +59,13 @@ class Pairs:
         return (self.pairs,)
 
     @property
-    def value(self) -> IntArray:
+    def value(self) -> IntArray:  # type: ignore[override]
         """All cells: the items, then the pairs."""
         return np.concatenate([self.items, self.counts])
 
 
 @dataclass(frozen=True)
-class NoisyPairs(Declared):
+class NoisyPairs(Forgetting):
     """Noisy co-occurrences of items, each a column that says who has it.
 
     >>> from undeleted.foundations.coins import seeded
@@ -100,16 +101,15 @@ class NoisyPairs(Declared):
         """The noise of the items, and that of the pairs."""
         return _Noised(self.statistic, self.noise, self.rows_per_person).laws
 
-    @cached_property
-    def events(self) -> list[Event] | None:
-        """What a release costs: a person moves as many cells as the cap allows."""
-        found = []
+    @property
+    def sensitivity(self) -> list[Reach]:
+        """A person moves as many cells as the cap allows."""
         cells = self.statistic.cells_of_a_person
-        for reach, law, moved in zip(self.statistic.sensitivity, self.laws, cells, strict=True):
-            if not isinstance(law, DiscreteLaplace | DiscreteGaussian):
-                return None
-            found.append(Event(law, reach.of(law), self.rows_per_person, cells=moved))
-        return found
+        return [replace(r, cells=n) for r, n in zip(self.statistic.sensitivity, cells, strict=True)]
+
+    @property
+    def columns(self) -> tuple[Boolean, ...]:
+        return self.over
 
     @cached_property
     def least(self) -> int:
@@ -136,50 +136,31 @@ class NoisyPairs(Declared):
             counts.append(noisy[above])
         return Pairs(items, np.concatenate(kept), np.concatenate(counts))
 
-    def contribution(self, deleted: Table) -> Contribution:
+    def contribution(self, deleted: Deleted) -> Contribution:
         return self.statistic.of(deleted)
 
-    def forget(self, release: Pairs, contribution: Contribution) -> Pairs:
-        cells, values = self._moved(release.pairs, contribution)
-        after = release.value
-        after[cells] -= values
-        return self.shaped(release.shape, after)
-
-    # -- as a store keeps it
-
-    def shaped(self, shape: tuple[Any, ...], cells: IntArray) -> Pairs:
+    def shaped(self, shape: Shape, cells: IntArray) -> Pairs:
         """The release with these cells: what has fallen to the threshold is not part of it."""
         items, counts = np.split(cells, [self.statistic.items])
         kept = counts > self.least
         return Pairs(items.copy(), shape[0][kept], counts[kept])
 
-    def chosen(self, shape: tuple[Any, ...], told: IntArray) -> IntArray:
-        """Of the totals of all cells, those that are kept."""
-        return np.concatenate([told[: self.statistic.items], told[self.statistic.items + shape[0]]])
+    def published_of(self, shape: Shape, answers: Sequence[IntArray]) -> IntArray:
+        [total], first = answers, self.statistic.items
+        return np.concatenate([total[:first], total[first + shape[0]]])
 
-    def moved(self, shape: tuple[Any, ...], gone: Contribution) -> tuple[IntArray, IntArray]:
-        """Cells and by how much they fall when these people are deleted."""
-        return self._moved(shape[0], gone)
-
-    def moved_by_one(self, shape: tuple[Any, ...], codes: Mapping[str, int]) -> list[tuple[int, int]]:
-        """The same for one person."""
-        items = np.flatnonzero([codes[column.name] for column in self.over])
-        if not items.size:
-            return []
-        cells, values = self._moved(shape[0], self.statistic.of_baskets(np.zeros_like(items), items))
-        return list(zip(cells.tolist(), values.tolist(), strict=True))
-
-    def _moved(self, pairs: IntArray, gone: Contribution) -> tuple[IntArray, IntArray]:
+    def moves(self, shape: Shape, gone: Contribution) -> Contribution:
         """Where the cells stand among those that are kept; a pair that is not has nothing to lose."""
-        first, cells = self.statistic.items, gone.named()
+        [pairs] = shape
+        first, cells, values = self.statistic.items, np.asarray(gone.cells), np.asarray(gone.values)
         single = cells < first
         together = cells[~single] - first
         at = np.searchsorted(pairs, together)
         there = at < pairs.size
         there[there] = pairs[at[there]] == together[there]
-        return (
+        return Contribution(
             np.concatenate([cells[single], first + at[there]]),
-            np.concatenate([gone.values[single], gone.values[~single][there]]),
+            np.concatenate([values[single], values[~single][there]]),
         )
 
     # -- answers

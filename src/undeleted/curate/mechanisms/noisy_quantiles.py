@@ -55,7 +55,7 @@ class NoisyQuantiles(Linear):
         )
 
     @cached_property
-    def columns(self) -> tuple[RangeCounts, ...]:
+    def trees(self) -> tuple[RangeCounts, ...]:
         """Range counts a column, with the noise that they have here."""
         levels = np.cumsum([0, *(tree.levels for tree in self.statistic.trees)]).tolist()
         return tuple(
@@ -75,7 +75,7 @@ class NoisyQuantiles(Linear):
         """The values with these shares of the records at or below them: a row a share, a column a column."""
         found = [
             _from_leaves(mechanism, mechanism.view(self.column(release, i)).levels[-1].estimates, shares)
-            for i, mechanism in enumerate(self.columns)
+            for i, mechanism in enumerate(self.trees)
         ]
         return np.column_stack(found)
 

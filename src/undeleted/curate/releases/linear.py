@@ -7,7 +7,7 @@ The noise is conserved: after any deletions y is the exact total of those who re
 Nothing that is stored is ever clamped; post-processing works on copies.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,13 +18,14 @@ from typing import TypeAlias
 import numpy as np
 
 from undeleted.curate.engines import Totals
-from undeleted.curate.statistics import Contribution, Declared, Statistic
+from undeleted.curate.releases.forgetting import Forgetting, Release, Shape
+from undeleted.curate.statistics import Contribution, Statistic
 from undeleted.errors import BadBudget
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, FiniteLaw, Law, NoNoise
 from undeleted.foundations.intervals import Estimate, estimate
-from undeleted.foundations.privacy import Budget, Event, Privacy, Zcdp, calibrate
-from undeleted.foundations.schema import Table
+from undeleted.foundations.privacy import Budget, Privacy, Reach, Zcdp, calibrate
+from undeleted.foundations.schema import Deleted, GridColumn
 
 Noise: TypeAlias = Privacy | Law | tuple[Law, ...]
 FEW = 4  # cells, so that blocks of one law are noised together
@@ -32,7 +33,7 @@ _LAWS = DiscreteLaplace | DiscreteGaussian | FiniteLaw | NoNoise
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class Cells(Release):
     """The noisy cells of a statistic: all that was published, and all that is kept."""
 
     value: IntArray
@@ -57,7 +58,7 @@ def add_noise(statistic: Statistic, laws: Sequence[Law], exact: IntArray, coins:
     return np.concatenate([coins.noisy(law, exact[s : s + b.width]) for s, b, law in blocks])
 
 
-class Linear(Declared, ABC):
+class Linear(Forgetting):
     """A mechanism whose release is a noisy total.
 
     `noise` is a budget, from which the laws are calibrated, a law, or a law per block.  Undeleted-safety
@@ -65,7 +66,6 @@ class Linear(Declared, ABC):
     """
 
     noise: Noise
-    rows_per_person: int
 
     @property
     @abstractmethod
@@ -86,15 +86,13 @@ class Linear(Declared, ABC):
             raise BadBudget("noise", self.noise, "a Budget, a Zcdp or a noise law")
         return (self.noise,) * len(self.statistic.blocks)
 
-    @cached_property
-    def events(self) -> list[Event] | None:
-        """What a release costs the people in it; None if it makes no promise of differential privacy."""
-        found = []
-        for reach, law in zip(self.statistic.sensitivity, self.laws, strict=True):
-            if not isinstance(law, DiscreteLaplace | DiscreteGaussian):
-                return None
-            found.append(Event(law, reach.of(law), self.rows_per_person, cells=reach.cells))
-        return found
+    @property
+    def sensitivity(self) -> tuple[Reach, ...]:
+        return self.statistic.sensitivity
+
+    @property
+    def columns(self) -> tuple[GridColumn, ...]:
+        return self.statistic.columns
 
     def release(self, totals: Totals, coins: Coins) -> Cells:
         require_rows(totals, self.rows_per_person)
@@ -114,17 +112,11 @@ class Linear(Declared, ABC):
             for i, (law, w) in enumerate(zip(self.laws, widths, strict=True))
         ]
 
-    def contribution(self, deleted: Table) -> Contribution:
+    def contribution(self, deleted: Deleted) -> Contribution:
         return self.statistic.of(deleted)
 
-    def forget(self, release: Cells, contribution: Contribution) -> Cells:
-        after = Cells(release.value.copy())
-        self.forget_in_place(after, contribution)
-        return after
-
-    def forget_in_place(self, release: Cells, contribution: Contribution) -> None:
-        """The same for whoever owns the release: costs the contribution's own cells, whatever the size."""
-        release.value[contribution.cells] -= contribution.values
+    def shaped(self, shape: Shape, cells: IntArray) -> Cells:
+        return Cells(cells)
 
     def cell(self, release: Cells, block: int, confidence: float, unit: float = 1.0) -> Estimate:
         """An estimate from the first cell of a block."""

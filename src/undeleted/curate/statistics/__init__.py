@@ -18,10 +18,17 @@ arrays, database columns and symbols can all be put in.  Engines map it over a t
 
 from typing import Any
 
-from undeleted.curate.statistics._statistic import Block, Contribution, Declared, Statistic
+from undeleted.curate.statistics._statistic import (
+    NOTHING,
+    Block,
+    Contribution,
+    Declared,
+    Statistic,
+    merged,
+)
 from undeleted.foundations import registry
 
-__all__ = ["Block", "Contribution", "Declared", "Statistic"]
+__all__ = ["NOTHING", "Block", "Contribution", "Declared", "Statistic", "merged"]
 
 
 def __getattr__(name: str) -> Any:

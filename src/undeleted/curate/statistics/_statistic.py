@@ -2,8 +2,9 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from itertools import accumulate, islice
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from undeleted.errors import TooLarge
 from undeleted.foundations.arrays import IntArray, wide
 from undeleted.foundations.privacy import Reach
-from undeleted.foundations.schema import GridColumn, Table
+from undeleted.foundations.schema import Deleted, GridColumn, Record
 
 MOST_CELLS = 2**27
 ALL = slice(None)
@@ -42,12 +43,25 @@ class Block:
 class Contribution:
     """A sparse integer vector: what some records add.  Each cell is named once, or all by a slice."""
 
-    cells: IntArray | slice
-    values: IntArray
+    cells: IntArray | list[int] | slice
+    values: IntArray | list[int]
 
-    def named(self) -> IntArray:
-        """The cells one by one."""
-        return np.arange(self.values.size) if isinstance(self.cells, slice) else self.cells
+    def pairs(self) -> Iterable[tuple[int, int]]:
+        """Cells and values one by one, in plain numbers."""
+        if isinstance(self.cells, slice):
+            return enumerate(_plain(self.values))
+        return zip(_plain(self.cells), _plain(self.values), strict=True)
+
+    def add_to(self, total: IntArray) -> None:
+        """Add it to a vector."""
+        total[self.cells] += self.values
+
+
+def _plain(numbers: IntArray | list[int]) -> list[int]:
+    return numbers if isinstance(numbers, list) else numbers.tolist()
+
+
+NOTHING = Contribution(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
 class Declared:
@@ -74,7 +88,7 @@ class Statistic(Declared, ABC):
     def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
         """For every block: the cell (or the several cells) that a record moves, and by how much."""
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
 
@@ -96,7 +110,7 @@ class Statistic(Declared, ABC):
         """How far a record moves every block, in L1 and in L2: what noise is made for."""
         return tuple(block.sensitivity for block in self.blocks)
 
-    @property
+    @cached_property
     def places(self) -> tuple[int, ...]:
         """Where the block of each term begins."""
         return tuple(s for s, block in zip(self.starts, self.blocks, strict=True) for _ in range(block.moves))
@@ -120,10 +134,18 @@ class Statistic(Declared, ABC):
                 total[start : start + block.width] += _add_up(cell, value, block.width, rows)
         return total
 
-    def of(self, table: Table) -> Contribution:
-        """What the rows of a table add, as a sparse vector."""
-        rows = np.flatnonzero(table.complete(self.columns))
-        return self.of_codes({name: wide(table.codes[name][rows]) for name in self.names}, rows.size)
+    def of(self, deleted: Deleted) -> Contribution:
+        """What a record, or the rows of a table, add, as a sparse vector."""
+        if isinstance(deleted, Record):
+            return self.of_one(deleted.codes) if deleted.kept.issuperset(self.names) else NOTHING
+        rows = np.flatnonzero(deleted.complete(self.columns))
+        return self.of_codes({name: wide(deleted.codes[name][rows]) for name in self.names}, rows.size)
+
+    def of_one(self, code: Mapping[str, int]) -> Contribution:
+        """What one complete record adds, in plain numbers."""
+        terms = self.terms(code)
+        cells = [start + cell for start, (cell, _) in zip(self.places, terms, strict=True)]
+        return Contribution(cells, [value for _, value in terms])
 
     def of_codes(self, code: Mapping[str, Any], rows: int) -> Contribution:
         """The same of complete rows, whose codes are given."""
@@ -132,10 +154,7 @@ class Statistic(Declared, ABC):
         for start, (cell, value) in zip(self.places, self.terms(code), strict=True):
             cells.append(np.broadcast_to(np.asarray(start + cell, dtype=np.int64), rows))
             values.append(np.broadcast_to(np.asarray(value, dtype=np.int64), rows))
-        unique, where = np.unique(np.concatenate(cells), return_inverse=True)
-        sums = np.zeros(unique.size, dtype=np.int64)
-        np.add.at(sums, where, np.concatenate(values))
-        return Contribution(unique, sums)
+        return merged(np.concatenate(cells), np.concatenate(values))
 
     def of_matrix(self, codes: IntArray) -> Contribution:
         """The same of complete rows in a matrix, whose columns are in the order of `columns`.
@@ -150,6 +169,14 @@ class Statistic(Declared, ABC):
         if largest > _MOST:
             remedy = "Choose narrower bounds or a coarser step for these columns."
             raise TooLarge(f"the sum over {', '.join(self.names) or 'the records'}", None, _MOST, remedy)
+
+
+def merged(cells: IntArray, values: IntArray) -> Contribution:
+    """A sparse vector from moves of which several may be of one cell."""
+    unique, where = np.unique(cells, return_inverse=True)
+    sums = np.zeros(unique.size, dtype=np.int64)
+    np.add.at(sums, where, values)
+    return Contribution(unique, sums)
 
 
 def gathered(cells: IntArray, values: IntArray, size: int) -> Contribution:

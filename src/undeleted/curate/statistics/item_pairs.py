@@ -108,6 +108,9 @@ class ItemPairs(Statistic):
             return Contribution(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
         return self.of_matrix(np.column_stack([code[column.name] for column in self.over]))
 
+    def of_one(self, code: Mapping[str, int]) -> Contribution:
+        return self.of_matrix(np.array([[code[column.name] for column in self.over]]))
+
     def total_of(self, people: IntArray, items: IntArray) -> IntArray:
         """The same from baskets: a person and an item each, people in order and their items in order."""
         gone = self.of_baskets(people, items)

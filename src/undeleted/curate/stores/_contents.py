@@ -7,13 +7,13 @@ Records come a block at a time, so that a store can be filled that memory would 
 import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from undeleted.curate.engines.arrays import Arrays
-from undeleted.curate.stores._cells import Keeper, to_cells
+from undeleted.curate.stores._cells import add_up, is_board, shape_from, to_cells
 from undeleted.curate.stores._json_descriptions import describe
 from undeleted.curate.stores._records import Records, needed, tag_of
 from undeleted.curate.stores._sealed import digest, sealed_post
@@ -66,7 +66,8 @@ class Publishing:
     releases: Mapping[str, Any]
     table: Any  # a Table, or an engine that gives its records in blocks
     facts: Mapping[str, Any]  # the budget, what was spent, the spec
-    told: Mapping[str, IntArray] = field(default_factory=dict)  # totals that an engine gave before
+    exact: Mapping[str, IntArray] | None = None  # the totals that noise was added to
+    recount: bool = True  # the records may be others than those that were added up
 
     def blocks(self) -> Iterator[Table]:
         engine = Arrays(self.table) if isinstance(self.table, Table) else self.table
@@ -81,13 +82,15 @@ class Published:
 
     def __init__(self, publishing: Publishing, key: bytes) -> None:
         self._publishing, self._key = publishing, key
-        packed = {name: to_cells(m, publishing.releases[name]) for name, m in publishing.mechanisms.items()}
-        self.cells = [cells for cells, _ in packed.values()]
-        self.shapes = [shape for _, shape in packed.values()]
-        self._keepers = [Keeper(m, packed[name][1]) for name, m in publishing.mechanisms.items()]
+        self._mechanisms = tuple(publishing.mechanisms.values())
+        packed = [to_cells(publishing.releases[name]) for name in publishing.mechanisms]
+        self.cells = [cells for cells, _ in packed]
+        self.shapes = [shape for _, shape in packed]
+        self._shaped = [shape_from(m, shape) for m, shape in zip(self._mechanisms, self.shapes, strict=True)]
         self.most: int | None = publishing.schema.rows_per_person
         self.together = publishing.schema.rows_per_person
         self._rows = 0
+        self._counted = publishing.exact is None or publishing.recount
         self._exact = [np.zeros(cells.size, dtype=np.int64) for cells in self.cells]
         self._posts: list[Post] = []
 
@@ -97,36 +100,40 @@ class Published:
         yield np.zeros((0, records.slot), dtype=np.uint8)  # of a table without rows there is no block
         for block in publishing.blocks():
             self._rows += block.rows
-            for exact, keeper in zip(self._exact, self._keepers, strict=True):
-                where, values = keeper.moved(block)
-                np.add.at(exact, where, values)
+            for mechanism, shape, exact in zip(self._mechanisms, self._shaped, self._exact, strict=True):
+                if self._counted:
+                    add_up(mechanism, shape, block, exact)
             tags = b"".join(tag_of(self._key, person) for person in block.ids or ())
             numbers = self._numbered(block)
             yield np.concatenate(
                 [np.frombuffer(tags, dtype=np.uint8).reshape(-1, 16), records.pack(block, numbers)], axis=1
             )
-        self._hold_against_what_was_told()
+        self._hold_against_the_totals()
 
     def _numbered(self, block: Table) -> dict[str, list[int]]:
         """The numbers of a block's posts, by column; drawn, so that they tell no order."""
         found: dict[str, list[int]] = {}
-        for board, keeper in enumerate(self._keepers):
-            if keeper.board:
-                name = keeper.mechanism.column.name
+        for board, mechanism in enumerate(self._mechanisms):
+            if is_board(mechanism):
+                name = mechanism.column.name
                 numbers = [1 + secrets.randbelow(2**62) if kept else 0 for kept in block.kept[name]]
                 texts = zip(numbers, block.texts[name], strict=True)
                 self._posts += [(n, board, sealed_post(self._key, n, board, t)) for n, t in texts if n]
                 found[name] = numbers
         return found
 
-    def _hold_against_what_was_told(self) -> None:
+    def _hold_against_the_totals(self) -> None:
         """Every bound that noise was made for holds of the records that came, not only of those counted."""
-        for mechanism in self._publishing.mechanisms.values():
+        for mechanism in self._mechanisms:
             if hasattr(mechanism, "statistic"):
                 mechanism.statistic.check_no_overflow(self._rows)
-        for name, exact in zip(self._publishing.mechanisms, self._exact, strict=True):
-            told = self._publishing.told.get(name)
-            if told is not None and not np.array_equal(told, exact):
+        if self._publishing.exact is None:
+            return
+        totals = [self._publishing.exact[name] for name in self._publishing.mechanisms]
+        if not self._counted:
+            self._exact = totals
+        for name, total, exact in zip(self._publishing.mechanisms, totals, self._exact, strict=True):
+            if not np.array_equal(total, exact):
                 problem = f"the totals of {name!r} are not those of its records: the table changed meanwhile."
                 raise StoreError(problem, "Nothing was published; publish from a table that stands still.")
 

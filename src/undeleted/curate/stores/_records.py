@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from undeleted.curate.stores._buckets import TAG
-from undeleted.curate.stores._cells import columns_of
-from undeleted.foundations.schema import Column, Schema, Table, Text
+from undeleted.foundations.schema import Column, Record, Schema, Table, Text
 
 EMPTY = bytes(TAG)
 
@@ -72,40 +71,49 @@ class Records:
             parts.append(codes.astype(f"<u{width}").reshape(-1, 1).view(np.uint8))
         return np.concatenate(parts, axis=1) if table.rows else np.zeros((0, self.row), dtype=np.uint8)
 
-    def unpack(self, rows: bytes) -> tuple[Table, list[int]]:
-        """The rows as a table again, without ids; and the numbers of their posts."""
+    def unpack(self, rows: bytes) -> Table:
+        """The rows as a table again, without ids; for a text it has the number of its post."""
         packed = np.frombuffer(rows, dtype=np.uint8).reshape(-1, self.row)
         bits = np.unpackbits(packed[:, : self.flags], axis=1)
         codes: dict[str, Any] = {}
-        kept, posts = {}, list[int]()
+        kept, texts = {}, dict[str, list[str]]()
         at = self.flags
         for i, (column, width) in enumerate(zip(self.columns, self.widths, strict=True)):
             numbers = np.ascontiguousarray(packed[:, at : at + width]).view(f"<u{width}").ravel()
             at += width
             kept[column.name] = bits[:, i].astype(bool)
             if isinstance(column, Text):
-                posts += [int(n) for n, k in zip(numbers, kept[column.name], strict=True) if k]
+                texts[column.name] = [str(number) for number in numbers]
             else:
                 codes[column.name] = numbers.astype(np.uint64 if column.cells > 2**63 else np.int64)
-        texts = {c.name: [""] * len(packed) for c in self.columns if isinstance(c, Text)}
-        return Table(self.schema, len(packed), codes, kept, texts), posts
+        return Table(self.schema, len(packed), codes, kept, texts)
 
-    def scalars(self, row: bytes) -> tuple[dict[str, int], set[str]]:
-        """One row as plain numbers, and which columns count: what a single deletion needs, without arrays."""
-        at, codes, counts = self.flags, {}, set()
-        for i, (column, width) in enumerate(zip(self.columns, self.widths, strict=True)):
-            codes[column.name] = int.from_bytes(row[at : at + width], "little")
+    def one(self, row: bytes) -> Record:
+        """One row in plain numbers."""
+        at, codes, kept, texts = self.flags, dict[str, int](), set[str](), dict[str, str]()
+        for i, (name, width, text) in enumerate(self._layout):
+            number = int.from_bytes(row[at : at + width], "little")
             at += width
+            if text:
+                texts[name] = str(number)
+            else:
+                codes[name] = number
             if row[i // 8] >> (7 - i % 8) & 1:
-                counts.add(column.name)
-        return codes, counts
+                kept.add(name)
+        return Record(codes, kept, texts)
+
+    @cached_property
+    def _layout(self) -> list[tuple[str, int, bool]]:
+        """Every column's name and width, and whether it is a text."""
+        widths = zip(self.columns, self.widths, strict=True)
+        return [(column.name, width, isinstance(column, Text)) for column, width in widths]
 
 
 def needed(schema: Schema, mechanisms: Mapping[str, Any]) -> tuple[Column, ...]:
     """The columns that something published uses, in the schema's order."""
     used: set[str] = set()
     for mechanism in mechanisms.values():
-        used |= {column.name for column in columns_of(mechanism)}
+        used |= {column.name for column in mechanism.columns}
     return tuple(column for column in schema.columns if column.name in used)
 
 

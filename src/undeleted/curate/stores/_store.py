@@ -19,7 +19,7 @@ import struct
 import time
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import astuple, dataclass, replace
 from typing import Any, TypeAlias
@@ -27,8 +27,9 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from undeleted.curate.mechanisms.bulletin_board import Posts
 from undeleted.curate.stores._buckets import TAG
-from undeleted.curate.stores._cells import Keeper
+from undeleted.curate.stores._cells import Falling, add_up, is_board, shape_from
 from undeleted.curate.stores._contents import Contents, Post, State, Taken
 from undeleted.curate.stores._held_back import masked, unmasked
 from undeleted.curate.stores._json_descriptions import build
@@ -104,7 +105,8 @@ class Store(ABC):
         self.rule = int(
             meta.get("rule", 1)
         )  # how values became codes: 1 with their whole column, 2 each alone
-        self._keepers = [Keeper(m, s) for m, s in zip(self.mechanisms.values(), shapes, strict=True)]
+        self._shapes = [shape_from(m, s) for m, s in zip(self.mechanisms.values(), shapes, strict=True)]
+        self._boards = [is_board(mechanism) for mechanism in self.mechanisms.values()]
         self._sizes: list[int] = json.loads(meta["sizes"])
         self._chunks: list[int] = np.cumsum([0, *(-(-size // CHUNK) for size in self._sizes)]).tolist()
         self._records = Records(self.schema, needed(self.schema, self.mechanisms))
@@ -241,15 +243,12 @@ class Store(ABC):
         if name not in self.mechanisms:
             raise UnknownName("publications", name, tuple(self.mechanisms))
         number = list(self.mechanisms).index(name)
-        keeper = self._keepers[number]
         with self._reading():
-            cells, version = self._read_cells(number), self._state().version
-            posts = (
-                tuple(sorted(unsealed(data) for _, _, data in self._read_posts(number)))
-                if keeper.board
-                else ()
-            )
-        return keeper.release(cells, posts), version
+            version = self._state().version
+            if self._boards[number]:
+                return Posts(sorted(unsealed(data) for _, _, data in self._read_posts(number))), version
+            cells = self._read_cells(number)
+        return self.mechanisms[name].shaped(self._shapes[number], cells), version
 
     # -- deleting
 
@@ -276,13 +275,13 @@ class Store(ABC):
         taken, there, others = self._take(list(dict.fromkeys(tags)), alike=alike)
         deleted = len(there)
         few = len(taken) + len(others) <= FEW
-        moved = self._moved(taken, few=few) if deleted else {}
+        moved, posts = self._forget(taken, few=few)
         if alike:
             self._feign(moved, taken, others, few=few)
-        if posts := self._posts_of(taken):
+        if posts:
             self._strike(posts)
         if alike and others:
-            self._strike_nothing(len(others) * sum(keeper.board for keeper in self._keepers))
+            self._strike_nothing(len(others) * sum(self._boards))
         before = state = self._state(write=True)
         if (deleted or moved) and fold is None:
             self._subtract(moved)
@@ -304,23 +303,26 @@ class Store(ABC):
                 state = self._state(write=True)
                 self._write_state(self._folded(state))
 
-    def _moved(self, rows: list[bytes], *, few: bool) -> Moved:
-        """By how much the cells of every publication fall, chunk by chunk."""
+    def _forget(self, rows: list[bytes], *, few: bool) -> tuple[Moved, list[int]]:
+        """Let every mechanism forget these records: the cells that fall, by chunk, and the posts that go."""
+        falling = [Falling(shape) for shape in self._shapes]
+        gone: Iterable[Any] = ()
+        if rows:
+            gone = map(self._records.one, rows) if few else [self._records.unpack(b"".join(rows))]
+        for deleted in gone:
+            for mechanism, release in zip(self.mechanisms.values(), falling, strict=True):
+                mechanism.forget(release, mechanism.contribution(deleted))
         chunks: Moved = {}
-        if few:
-            for row in rows:
-                codes, counts = self._records.scalars(row)
-                for keeper, first in zip(self._keepers, self._chunks, strict=False):
-                    for cell, value in keeper.moved_by_one(codes, counts):
-                        into = chunks.setdefault(first + cell // CHUNK, {})
-                        into[cell % CHUNK] = into.get(cell % CHUNK, 0) + value
-        else:
-            table, _ = self._records.unpack(b"".join(rows))
-            for keeper, first in zip(self._keepers, self._chunks, strict=False):
-                cells, values = keeper.moved(table)
-                for cell, value in zip(cells.tolist(), values.tolist(), strict=True):
-                    chunks.setdefault(first + cell // CHUNK, {})[cell % CHUNK] = value
-        return chunks
+        posts: list[int] = []
+        for release, first, board in zip(falling, self._chunks, self._boards, strict=False):
+            for part in release.gone:
+                if board:
+                    posts += map(int, part)
+                    continue
+                for cell, value in part.pairs():
+                    into = chunks.setdefault(first + cell // CHUNK, {})
+                    into[cell % CHUNK] = into.get(cell % CHUNK, 0) + value
+        return chunks, posts
 
     def _feign(self, moved: Moved, taken: list[bytes], others: list[bytes], *, few: bool) -> None:
         """Work on the other rows too; what they would move is moved by nothing.
@@ -328,16 +330,11 @@ class Store(ABC):
         Arrays cost as much for one row as for many: there is always something of both kinds.
         """
         if not taken:
-            self._moved(others[:1], few=few)
-        for chunk, cells in self._moved(others or taken[:1], few=few).items():
+            self._forget(others[:1], few=few)
+        for chunk, cells in self._forget(others or taken[:1], few=few)[0].items():
             there = moved.setdefault(chunk, {})
             for cell in cells:
                 there.setdefault(cell, 0)
-
-    def _posts_of(self, rows: list[bytes]) -> list[int]:
-        if not any(keeper.board for keeper in self._keepers):
-            return []
-        return self._records.unpack(b"".join(rows))[1]
 
     # -- holding back
 
@@ -400,11 +397,12 @@ class Store(ABC):
         problems, numbers = [], list[int]()
         exact = [np.zeros(size, dtype=np.int64) for size in self._sizes]
         for slots in self._slots():
-            table, posts = self._records.unpack(np.ascontiguousarray(slots[:, TAG:]).tobytes())
-            numbers += posts
-            for total, keeper in zip(exact, self._keepers, strict=True):
-                cells, values = keeper.moved(table)
-                np.add.at(total, cells, values)
+            table = self._records.unpack(np.ascontiguousarray(slots[:, TAG:]).tobytes())
+            for mechanism, shape, total in zip(self.mechanisms.values(), self._shapes, exact, strict=True):
+                if is_board(mechanism):
+                    numbers += map(int, mechanism.contribution(table))
+                else:
+                    add_up(mechanism, shape, table, total)
         noise = [self._read_cells(i) - total - self._held(i) for i, total in enumerate(exact)]
         if not hmac.compare_digest(digest(self._key, noise), self._digest):
             problems.append(

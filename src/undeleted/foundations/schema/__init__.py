@@ -2,7 +2,19 @@
 
 from undeleted.foundations.schema.columns import Boolean, Category, Column, GridColumn, Number, Text
 from undeleted.foundations.schema.schema import Schema
-from undeleted.foundations.schema.table import Table
+from undeleted.foundations.schema.table import Deleted, Record, Table
 from undeleted.foundations.schema.values import as_text
 
-__all__ = ["Boolean", "Category", "Column", "GridColumn", "Number", "Schema", "Table", "Text", "as_text"]
+__all__ = [
+    "Boolean",
+    "Category",
+    "Column",
+    "Deleted",
+    "GridColumn",
+    "Number",
+    "Record",
+    "Schema",
+    "Table",
+    "Text",
+    "as_text",
+]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -45,3 +45,18 @@ class Table:
             {name: [texts[i] for i in rows] for name, texts in self.texts.items()},
             None if self.ids is None else [self.ids[i] for i in rows],
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """One row on the grid in plain numbers: a single deletion needs no arrays.  Never printed."""
+
+    codes: dict[str, int]
+    kept: set[str]
+    texts: dict[str, str]
+
+    def __repr__(self) -> str:
+        return f"Record(columns={sorted(self.kept)})"
+
+
+Deleted: TypeAlias = Table | Record  # what a mechanism is told of those who leave

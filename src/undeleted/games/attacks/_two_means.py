@@ -67,7 +67,7 @@ class GrownTwoMeans:
 
     def forget(self, value: int) -> None:
         gone = self._mechanism.contribution(self._people.table([value]))
-        self._mechanism.forget_in_place(self._release, gone)
+        self._release = self._mechanism.forget(self._release, gone)
 
     def centres(self) -> tuple[float, float]:
         try:

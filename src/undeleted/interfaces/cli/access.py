@@ -103,11 +103,11 @@ def revoke(
 
 def public_key(store: Store = None) -> None:
     """The public key of a data set, as JSON (a JWK): what receipts and certificates are checked with."""
+    from undeleted.curate.curator import Curator
     from undeleted.curate.receipts import issuer_of
-    from undeleted.curate.stores import open_store
 
-    with open_store(store_at(store)) as opened:
-        print_json(issuer_of(opened).jwk)
+    with Curator.open(store_at(store)) as curator:
+        print_json(issuer_of(curator.store).jwk)
 
 
 def check_receipt(

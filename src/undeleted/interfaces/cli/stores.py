@@ -28,28 +28,29 @@ def copy(
 
     Deletions go to one of the two from then on: remove the other, or they will part.
     """
-    from undeleted.curate.stores import copy_store, open_store
+    from undeleted.curate.curator import Curator
 
-    with open_store(source) as first:
+    with Curator.open(source) as first:
+        path = first.store.path
         with working("checking the source"):
             problems = first.check()
         if problems:
             raise StoreError(
-                f"{first.path} is not whole ({problems[0]}); nothing was copied.", "See `undeleted check`."
+                f"{path} is not whole ({problems[0]}); nothing was copied.", "See `undeleted check`."
             )
         try:
-            with working(f"copying {first.path}"):
-                second = copy_store(first, target)
+            with working(f"copying {path}"):
+                second = first.copy_to(target)
         except AlreadyThere as error:
             raise StoreError(error.what, "Name a place where nothing is.") from None
         with second:
-            found = second.check()
+            found, status = second.check(), second.status()
             facts = {
-                "from": first.path,
-                "to": second.path,
-                "publications": list(second.mechanisms),
-                "version": second.version,
-                "held": second.held,
+                "from": path,
+                "to": second.store.path,
+                "publications": list(status.publications),
+                "version": status.version,
+                "held": status.held,
                 "whole": not found,
             }
     if json:
@@ -58,7 +59,7 @@ def copy(
     print_facts(
         {
             "copied": f"{facts['from']} → {facts['to']}",
-            "publications": ", ".join(second.mechanisms),
+            "publications": ", ".join(status.publications),
             "version": f"v{facts['version']}",
             "whole": f"{'yes' if not found else found[0]}: both sides were checked",
             "next": "delete in the copy from now on, and remove the first with its key",
@@ -75,7 +76,7 @@ def vacuum(store: Store = None, json: AsJson = False) -> int:
     from undeleted.curate.curator import Curator
 
     with Curator.open(store_at(store)) as curator, working("writing the tables anew"):
-        erased, shared = curator.store.vacuum(), curator.store.path.startswith("postgresql")
+        erased, shared = curator.vacuum(), curator.store.path.startswith("postgresql")
     done = "yes, from the tables; the server's log keeps it until it is recycled" if shared else "yes"
     waits = "no: somebody holds the tables; try again at a quiet time"
     print_json({"erased": erased}) if json else print_facts({"erased": done if erased else waits})

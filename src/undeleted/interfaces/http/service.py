@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from undeleted.curate.curator import Curator, Publication
 from undeleted.curate.receipts import Issuer, Receipt, issuer_of
-from undeleted.curate.stores import Deleted, Fold, Store, open_store, store_there, tag_of
+from undeleted.curate.stores import Deleted, Fold, Store, store_there
 from undeleted.errors import (
     BadQuestion,
     Busy,
@@ -80,7 +80,7 @@ class Service:
         self._writer = ThreadPoolExecutor(1, "writer")
         self._reader = ThreadPoolExecutor(1, "reader")
         self._checker = ThreadPoolExecutor(1, "checker")
-        self._writing: Store | None = None
+        self._writing: Curator | None = None
         self._reading: Curator | None = None
         self.standing = Standing()
         self._probing: asyncio.Task[None] | None = None
@@ -98,12 +98,12 @@ class Service:
             self._open()
 
     def _open(self) -> None:
-        self._writing = open_store(self.settings.store)
-        self._reading = Curator.open(self.settings.store)
-        for store in (self._writing, self._reading.store):
-            store.hurry()
+        self._writing, self._reading = (Curator.open(self.settings.store) for _ in range(2))
+        for curator in (self._writing, self._reading):
+            curator.store.hurry()
+        store = self._writing.store
         if not self.standing.key:
-            self.standing.key, self.standing.reached = self._writing.key, self._writing.progress
+            self.standing.key, self.standing.reached = store.key, store.progress
         self.__dict__.pop("issuer", None)
 
     # -- life
@@ -172,7 +172,7 @@ class Service:
         await self._let_go()
         await self._in(self._writer, self._open)
         assert self._writing is not None
-        standing, store = self.standing, self._writing
+        standing, store = self.standing, self._writing.store
         progress = await self._in(self._writer, lambda: store.progress)
         if not hmac.compare_digest(store.key, standing.key):
             problem = "there is another store at its place now."
@@ -185,21 +185,21 @@ class Service:
         await self._let_go()
         raise StoreGone(problem, "Put back the one that was served, or start the service anew.")
 
-    def _tended(self, store: Store) -> None:
+    def _tended(self, writer: Curator) -> None:
         trouble: UndeletedError | None = None
         try:
-            store.look()
+            writer.store.look()
         except StoreGone:
             raise
         except StoreError as error:  # of its key: what is deleted is erased all the same
             trouble = error
-        store.fold()
-        progress = store.progress
+        writer.fold()
+        progress = writer.store.progress
         self.standing.reached, version = max(self.standing.reached, progress), progress[0]
         if version != self._seen:  # by another process, perhaps: what it was before is kept nowhere
             self._answers.clear()
             self._seen = version
-        if self._dirty_since is not None and store.erase(HURRY):
+        if self._dirty_since is not None and writer.erase(HURRY):
             self._dirty_since = None
         if trouble is not None:
             raise trouble
@@ -217,20 +217,25 @@ class Service:
     # -- what there is
 
     @property
-    def store(self) -> Store:
-        """The writer's."""
-        self.standing.require()
-        if self._writing is None:
-            raise NotStarted("the service", _PUBLISH, "has published nothing yet")
-        return self._writing
+    def writer(self) -> Curator:
+        """The curator of the thread that writes."""
+        return self._there(self._writing)
 
     @property
     def curator(self) -> Curator:
-        """The reader's."""
+        """The curator of the thread that reads."""
+        return self._there(self._reading)
+
+    def _there(self, curator: Curator | None) -> Curator:
         self.standing.require()
-        if self._reading is None:
+        if curator is None:
             raise NotStarted("the service", _PUBLISH, "has published nothing yet")
-        return self._reading
+        return curator
+
+    @property
+    def store(self) -> Store:
+        """The writer's, to look at."""
+        return self.writer.store
 
     @property
     def erased_within(self) -> float | None:
@@ -277,16 +282,16 @@ class Service:
 
     def _commit(self, checked: Sequence[tuple[bytes, str]]) -> list[str]:
         self._soil()
-        with self._writes() as store:
-            done = store.delete_tagged([tag for tag, _ in checked], self.settings.fold, alike=True)
+        with self._writes() as writer:
+            done = writer.delete_tagged([tag for tag, _ in checked], self.settings.fold, alike=True)
             self.standing.wrote((done.version, done.held))
         return [certificate for _, certificate in checked]
 
     @contextlib.contextmanager
-    def _writes(self) -> Iterator[Store]:
+    def _writes(self) -> Iterator[Curator]:
         """What comes of a write is what is known of the store."""
         try:
-            yield self.store
+            yield self.writer
         except UndeletedError as error:
             self.standing.notice(error)
             raise
@@ -302,8 +307,8 @@ class Service:
 
         def work() -> Deleted:
             self._soil()
-            with self._writes() as store:
-                done = store.delete_tagged([tag_of(store.key, p) for p in people], self.settings.fold)
+            with self._writes() as writer:
+                done = writer.delete_tagged([writer.tag(p) for p in people], self.settings.fold)
                 self.standing.wrote((done.version, done.held))
                 return done
 
@@ -388,10 +393,10 @@ class Service:
             raise Busy("the store does not answer") from None
 
     def _probe(self) -> None:
-        with self._writes() as store:
-            store.probe()
-            store.erase(HURRY)
-            self.standing.wrote(store.progress)
+        with self._writes() as writer:
+            writer.probe()
+            writer.erase(HURRY)
+            self.standing.wrote(writer.store.progress)
 
     async def version(self) -> int:
         return await self._in(self._reader, lambda: self.curator.store.version)

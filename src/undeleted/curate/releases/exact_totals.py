@@ -1,0 +1,45 @@
+"""The exact totals that noise is added to, remembered for as long as a publication takes.
+
+A store needs them once, for a keyed digest of the noise; they are added up once, and dropped with this.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from undeleted.curate.engines import Totals
+from undeleted.curate.statistics import Statistic
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.schema import GridColumn, Text
+
+
+class ExactTotals:
+    """What one mechanism asks of the data, and what it is answered."""
+
+    def __init__(self, totals: Totals) -> None:
+        self._totals, self._answers = totals, list[IntArray]()
+
+    @property
+    def rows_per_person(self) -> int:
+        return self._totals.rows_per_person
+
+    def total(self, statistic: Statistic) -> IntArray:
+        self._answers.append(self._totals.total(statistic))
+        return self._answers[-1]
+
+    def total_at(self, statistic: Statistic, cells: IntArray) -> IntArray:
+        self._answers.append(self._totals.total_at(statistic, cells))
+        return self._answers[-1]
+
+    def posts(self, column: Text) -> tuple[str, ...]:
+        return self._totals.posts(column)
+
+    def lower_median(self, column: GridColumn) -> int:
+        return self._totals.lower_median(column)
+
+    def of(self, mechanism: Any, release: Any) -> IntArray:
+        """The exact total of every cell that the release publishes."""
+        if not self._answers:
+            return np.zeros(0, dtype=np.int64)
+        exact: IntArray = mechanism.published_of(release.shape, self._answers)
+        return exact

@@ -1,0 +1,125 @@
+"""Forget by subtracting: what the deleted records added falls away, and nothing else moves.
+
+    forget    y_c ← y_c − v        for every cell c that the deleted records moved, each by its own v
+
+A release is a vector of cells on a shape that never changes.  The mechanism says which cells fall, from the
+shape and the deleted records (`moves`); the release says where they are (`less`): in a copy, in place for
+whoever owns it (`Owned`), in a transaction of a store.  This is the only `forget` of everything that is kept
+in a store or in a model: there is no second one to agree with it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from functools import cached_property
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from undeleted.curate.statistics import Contribution, Declared
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace, Law
+from undeleted.foundations.privacy import Event, Reach
+from undeleted.foundations.schema import Column
+
+R = TypeVar("R")
+Shape: TypeAlias = tuple[Any, ...]
+Shaped: TypeAlias = Callable[[Shape, IntArray], Any]  # a release of a shape, with these cells
+
+
+class Release:
+    """Cells on a shape."""
+
+    value: IntArray
+
+    @property
+    def shape(self) -> Shape:
+        """What never changes."""
+        return ()
+
+    def copy(self) -> Any:
+        """As it stands, for others: later deletions leave it alone."""
+        return deepcopy(self)
+
+    def less(self, gone: Contribution, shaped: Shaped) -> Any:
+        """The release without what is gone; this one stays as it is."""
+        cells = np.array(self.value)
+        cells[gone.cells] -= gone.values
+        return shaped(self.shape, cells)
+
+
+class Owned(Release):
+    """A release whose owner lets its cells fall in place: a deletion costs its own cells, and no copy."""
+
+    def __init__(self, release: Release, shaped: Shaped) -> None:
+        self.value, self._shape, self._shaped = np.array(release.value), release.shape, shaped
+
+    @property
+    def shape(self) -> Shape:
+        return self._shape
+
+    @property
+    def release(self) -> Any:
+        """As readers see it, without a copy."""
+        return self._shaped(self._shape, self.value)
+
+    def copy(self) -> Any:
+        return self._shaped(self._shape, self.value.copy())
+
+    def less(self, gone: Contribution, shaped: Shaped) -> "Owned":
+        self.value[gone.cells] -= gone.values
+        return self
+
+
+class Forgetting(Declared, ABC):
+    """A mechanism that forgets by subtracting."""
+
+    rows_per_person: int
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that a record must have for it to count."""
+
+    @property
+    @abstractmethod
+    def laws(self) -> tuple[Law, ...]:
+        """The noise of every part of a release."""
+
+    @property
+    @abstractmethod
+    def sensitivity(self) -> Sequence[Reach]:
+        """How far a record moves every part of a release."""
+
+    @cached_property
+    def events(self) -> list[Event] | None:
+        """What a release costs the people in it; None if it makes no promise of differential privacy."""
+        found = []
+        for reach, law in zip(self.sensitivity, self.laws, strict=True):
+            if not isinstance(law, DiscreteLaplace | DiscreteGaussian):
+                return None
+            found.append(Event(law, reach.of(law), self.rows_per_person, cells=reach.cells))
+        return found
+
+    def forget(self, release: R, contribution: Any) -> R:
+        """The next release, from the last one and what the deleted added; it cannot touch the data."""
+        after: R = release.less(self.moves(release.shape, contribution), self.shaped)  # type: ignore[attr-defined]
+        return after
+
+    def moves(self, shape: Shape, contribution: Any) -> Contribution:
+        """Which cells of a release of this shape fall, and by how much."""
+        gone: Contribution = contribution
+        return gone
+
+    def published_of(self, shape: Shape, answers: Sequence[IntArray]) -> IntArray:
+        """Of the totals that the release asked for, in their order, those of the cells that it publishes."""
+        return np.concatenate(answers)
+
+    @staticmethod
+    def shape_of(arrays: Shape) -> Shape:
+        """A shape from its arrays, with what is worked out of it once."""
+        return arrays
+
+    @abstractmethod
+    def shaped(self, shape: Shape, cells: IntArray) -> Any:
+        """The release of a shape with these cells."""

@@ -128,7 +128,7 @@ def main() -> None:
     table = read(source, spec.schema)
     for _ in range(bench.seeds):
         curator = Curator(spec.schema, spec.budget)
-        curator._publish(Arrays(table), spec.mechanisms(), {})
+        curator._publish(Arrays(table), spec.mechanisms, {})
         curator.delete(leavers)
         for name, estimate in asked(curator).items():
             held[name] += truth[name] in estimate

@@ -12,7 +12,7 @@ import numpy as np
 from bench import Bench
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms.grown_range_counts import Grown, GrownRangeCounts
-from undeleted.curate.releases.forgetting import Owned
+from undeleted.curate.releases.subtracting import Owned
 from undeleted.foundations.coins import secure, seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema

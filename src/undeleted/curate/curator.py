@@ -22,7 +22,7 @@ from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.engines.scan import Scanned, scan
 from undeleted.curate.mechanisms.bulletin_board import BulletinBoard
 from undeleted.curate.releases.exact_totals import ExactTotals
-from undeleted.curate.releases.forgetting import Forgetting
+from undeleted.curate.releases.subtracting import Subtracting
 from undeleted.curate.spec import Spec
 from undeleted.curate.stores import (
     Deleted,
@@ -68,9 +68,6 @@ class Publication:
 
     def estimate(self, confidence: float = 0.95) -> Estimate:
         """What is published as one number, with its interval."""
-        if not hasattr(self.mechanism, "estimate"):
-            name = type(self.mechanism).__name__
-            raise BadQuestion(f"{name} publishes more than one number.", "Ask its mechanism, as in its help.")
         answer: Estimate = self.mechanism.estimate(self.release, confidence)
         return answer
 
@@ -162,9 +159,8 @@ class Curator:
             return curator
         curator = cls(spec.schema, spec.budget, store, i_know=i_know)
         curator._require_a_promise()
-        mechanisms = spec.mechanisms()
-        with _read(spec, mechanisms) as totals:
-            curator._publish(totals, mechanisms, {"spec": spec.text})
+        with _read(spec, spec.mechanisms) as totals:
+            curator._publish(totals, spec.mechanisms, {"spec": spec.text})
         return curator
 
     def __repr__(self) -> str:
@@ -238,7 +234,7 @@ class Curator:
             if events is None:
                 problem = f"{name!r} makes no promise of differential privacy."
                 raise BadQuestion(problem, "Publish a noisy mechanism with a budget.")
-            if not isinstance(mechanism, Forgetting):
+            if not isinstance(mechanism, Subtracting):
                 problem = f"{name!r} is several releases in one, which a store does not keep."
                 raise BadQuestion(problem, "Publish its parts, each under a name of its own.")
             ledger.charge(name, events)

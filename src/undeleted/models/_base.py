@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, check_random_state, validate_d
 
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.releases.bootstrap import redrawn
-from undeleted.curate.releases.forgetting import Owned
+from undeleted.curate.releases.subtracting import Owned
 from undeleted.curate.releases.units import spread_of
 from undeleted.errors import (
     BadBudget,

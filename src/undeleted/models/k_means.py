@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
-from undeleted.curate.clusters import centres_within, clusters
 from undeleted.curate.mechanisms.grown_boxes import GrownBoxes
-from undeleted.curate.releases.forgetting import Owned
+from undeleted.curate.releases.clusters import centres_within, clusters
 from undeleted.curate.releases.partition import Partition
+from undeleted.curate.releases.subtracting import Owned
 from undeleted.curate.releases.units import spread_of
 from undeleted.errors import BadQuestion
 from undeleted.foundations.arrays import FloatArray, IntArray

@@ -14,6 +14,7 @@ from typing import Any
 
 from undeleted.curate.mechanisms.noisy_sum import NoisySum
 from undeleted.curate.releases.linear import Linear
+from undeleted.curate.releases.publishable import COLUMN
 from undeleted.curate.statistics import ClippedSum, Count, Statistic
 from undeleted.errors import BadWorld, UnknownName
 from undeleted.foundations import registry
@@ -35,7 +36,6 @@ MADE_OF: dict[str, tuple[str, dict[str, Any]]] = {
     "cumulative-xor-undeleted": ("xor-undeleted", {"cumulative": True}),
 }
 NOT_FINITE = {"certified-removal"}  # real numbers: nothing to enumerate
-OF_SETS = {"noisy-pairs"}  # people with several items, not with one value
 PADS = ("xor-pad", "xor-undeleted")
 
 
@@ -70,7 +70,7 @@ def names() -> tuple[str, ...]:
         {name for folder in FOLDERS for name in registry.names(folder)}
         - {"retrain", "recompute"}
         - NOT_FINITE
-        - OF_SETS
+        - {name for name in registry.names(FOLDERS[0]) if registry.constant(FOLDERS[0], name, "OF_SETS")}
     )
     return tuple(sorted(found | MADE_OF.keys()))
 
@@ -151,17 +151,10 @@ class _Parts:
     def column(self) -> Number:
         return Number("x", min=0, max=max(1, self.domain - 1))
 
-    @property
-    def _small(self) -> dict[str, dict[str, Any]]:
-        """What else a small world asks of some: few cells, and of a forest classes, the values themselves."""
-        return {
-            "GrownBoxes": {"clusters": 1, "depth": 1},
-            "NoisyForest": {"trees": 1, "depth": 1, "by": self.column},
-        }
-
     def build(self, thing: Any) -> Any:
         """A mechanism; its noise fits its own statistic."""
-        arguments = self.fill(thing, self._small.get(thing.__name__, {}))
+        small = getattr(thing, "small", {})
+        arguments = self.fill(thing, {n: self.column if v == COLUMN else v for n, v in small.items()})
         if "noise" in arguments:
             built = thing(**arguments)
             inner = getattr(built, "hidden", built)

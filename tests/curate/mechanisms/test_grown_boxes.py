@@ -1,4 +1,7 @@
-"""Boxes that grow: both halves noised, the shape fixed for ever, leaves that hold who is left."""
+"""Boxes that grow: both halves noised, the shape fixed for ever, leaves that hold who is left.
+
+Covers: curate/releases/partition.py, curate/releases/clusters.py
+"""
 
 from fractions import Fraction
 
@@ -231,7 +234,7 @@ def test_nonsense_is_refused():
 def test_sizes_of_clusters_hold_as_often_as_they_say_even_of_nobody(left):
     """Three clusters, 30 seeded releases at 95 %: fewer than 80 % of 90 once in 10⁶ runs (binomial)."""
     pytest.importorskip("sklearn")
-    from undeleted.curate.clusters import clusters, sizes_within
+    from undeleted.curate.releases.clusters import clusters, sizes_within
 
     mechanism = GrownBoxes(OVER, Budget(5.0), clusters=3)
     rows, held = ROWS[:3000], 0

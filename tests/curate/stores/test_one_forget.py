@@ -1,6 +1,6 @@
 """One forget: a stored deletion runs the mechanism's own `forget`, and a curator is the only writer.
 
-Covers: curate/releases/forgetting.py, curate/releases/exact_totals.py
+Covers: curate/releases/subtracting.py, curate/releases/exact_totals.py
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Models as publications: published from a spec, shown with intervals, predicting from what stands.
 
-Covers: interfaces/report/models.py, curate/spec/models.py
+Covers: interfaces/report/questions.py, curate/publications.py, curate/releases/publishable.py
 """
 
 import csv

@@ -9,12 +9,12 @@ import re
 import pytest
 
 from support.services import SPEC, Published, client_of
+from undeleted.curate.mechanisms import noisy_histogram
 from undeleted.curate.stores import Fold
 from undeleted.errors import UndeletedError
 from undeleted.games.attacks import kmeans_line, median_walk
 from undeleted.interfaces.http import lab, pages
 from undeleted.interfaces.http.keys import Keys, keys_at
-from undeleted.interfaces.report import questions
 from undeleted.interfaces.report.questions import steadiness
 
 PAGES = ("/", "/lab", "/audits")
@@ -345,7 +345,7 @@ def test_a_table_shows_all_columns_and_says_where_it_ends(tmp_path, monkeypatch)
 
 
 def test_a_table_with_too_many_cells_shows_each_column_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(questions, "MOST_CELLS", 120)
+    monkeypatch.setattr(noisy_histogram, "MOST_SHOWN", 120)
     published = Published(tmp_path, people=50, spec=spec_of("age", "city"))
     with client_of(published.store, public=True) as client:
         told = client.get("/v1/publications/age by city").json()["answers"]

@@ -5,13 +5,15 @@ forget    take the deleted ones down
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from undeleted.curate.engines import Totals
-from undeleted.curate.releases.forgetting import Shape, Shaped
+from undeleted.curate.releases.publishable import Answers, Publishable, Rows, Takes
+from undeleted.curate.releases.subtracting import Shape, Shaped
 from undeleted.errors import NotThere
 from undeleted.foundations.coins import Coins
 from undeleted.foundations.schema import Deleted, Record, Text
@@ -31,7 +33,7 @@ class Posts(tuple[str, ...]):
 
 
 @dataclass(frozen=True)
-class BulletinBoard:
+class BulletinBoard(Publishable):
     """All posts in public; nothing private is claimed of them.
 
     >>> from undeleted.foundations.coins import seeded
@@ -43,6 +45,8 @@ class BulletinBoard:
     >>> board.forget(first, board.contribution(people.table(["bye"])))
     ('hello',)
     """
+
+    kinds: ClassVar = {"board": (Takes(of=(Text,), called="a column of texts", noisy=False),)}
 
     column: Text
 
@@ -59,6 +63,12 @@ class BulletinBoard:
             return (deleted.texts[name],) if name in deleted.kept else ()
         rows = np.flatnonzero(deleted.complete([self.column]))
         return tuple(sorted(deleted.texts[name][i] for i in rows))
+
+    def answers(self, release: Posts, asked: Mapping[str, Any], confidence: float) -> Answers:
+        yield from (("", post) for post in release)
+
+    def rows(self, release: Posts) -> Rows:
+        return [{"post": post} for post in release]
 
     def forget(self, release: Posts, contribution: tuple[str, ...]) -> Posts:
         return release.less(contribution)

@@ -13,16 +13,19 @@ levels and the offsets share the budget.  Offsets count in halves of their box: 
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from undeleted.curate.engines import Totals
-from undeleted.curate.releases.forgetting import Forgetting, Shape
+from undeleted.curate.releases.clusters import MOST_CLUSTERS, described, nearest
 from undeleted.curate.releases.linear import Noise, require_rows
 from undeleted.curate.releases.partition import Leaves, Partition, Paths
+from undeleted.curate.releases.publishable import NUMBERS, Answers, Rows, Takes
+from undeleted.curate.releases.subtracting import Shape, Subtracting
 from undeleted.curate.releases.units import spread_of
 from undeleted.curate.statistics import Contribution, merged
 from undeleted.curate.statistics.boxes import Boxes
@@ -39,11 +42,10 @@ LEVELS = 0.5  # of the budget; the rest is for offsets
 DEEPER = 1.1  # a level's share of it, in shares of the level above
 CLEAR = 3.0  # standard deviations of its halves' noise that a box must hold to be cut
 MOST_BOXES = 2**22
-MOST_CLUSTERS = 1000
 
 
 @dataclass(frozen=True)
-class GrownBoxes(Forgetting):
+class GrownBoxes(Subtracting):
     """Boxes over several numbers, grown for so many clusters.
 
     `depth` is the deepest level; by default it follows from the budget and `expected_rows`, a public guess.
@@ -61,6 +63,12 @@ class GrownBoxes(Forgetting):
     >>> bool(abs(mechanism.leaves(after).counts.sum() - 1400) < 30)
     True
     """
+
+    kinds: ClassVar = {
+        "k-means": (Takes("features", NUMBERS, "numbers", options={"clusters": 8, "expected_rows": 10_000}),)
+    }
+
+    small: ClassVar = {"clusters": 1, "depth": 1}
 
     over: tuple[GridColumn, ...]
     noise: Noise
@@ -249,6 +257,24 @@ class GrownBoxes(Forgetting):
         return Partition(paths, tuple(counts), offsets.reshape(-1, len(self.over)))
 
     # -- answers
+
+    def answers(self, release: Partition, asked: Mapping[str, Any], confidence: float) -> Answers:
+        """Cluster by cluster: about how many are in it, and its centre, column by column."""
+        yield from described(self, release, confidence)
+
+    def predictions(self, release: Partition, codes: IntArray) -> Rows:
+        return [{"prediction": int(cluster) + 1} for cluster in nearest(self, release, codes)]
+
+    def rows(self, release: Partition) -> Rows:
+        """A box a row: its path, a bit for every cut; offsets of the leaves."""
+        found, leaf = [], iter(release.offsets)
+        names = [f"offset {column.name}" for column in self.over]
+        for level, (paths, ends) in enumerate(zip(release.paths, release.leaf, strict=True), start=1):
+            for path, count, end in zip(paths, release.counts[level - 1], ends, strict=True):
+                offsets = dict(zip(names, map(int, next(leaf)), strict=True)) if end else dict.fromkeys(names)
+                box = {"level": level, "path": f"{int(path):0{level}b}", "count": int(count)}
+                found.append(box | offsets)
+        return found
 
     def leaves(self, release: Partition) -> Leaves:
         """Counts adjusted from the top down, each half and its parent weighed by their noise; and means."""

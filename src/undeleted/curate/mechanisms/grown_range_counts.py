@@ -13,15 +13,16 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from undeleted.curate.engines import Totals
 from undeleted.curate.releases.count_tree import Level, TreeView, best_branching
-from undeleted.curate.releases.forgetting import Forgetting, Release, Shape
 from undeleted.curate.releases.linear import require_rows
+from undeleted.curate.releases.publishable import Rows, Takes
 from undeleted.curate.releases.ranges import RangeAnswer, Ranges
+from undeleted.curate.releases.subtracting import Release, Shape, Subtracting
 from undeleted.curate.statistics import Contribution
 from undeleted.curate.statistics.prefix import Prefix
 from undeleted.curate.statistics.range_tree import levels_for, require_branching
@@ -68,7 +69,7 @@ class Grown(Release):
 
 
 @dataclass(frozen=True)
-class GrownRangeCounts(Ranges, Forgetting):
+class GrownRangeCounts(Ranges, Subtracting):
     """Range counts over a column of up to 2⁶⁴ values.
 
     `threshold` is the noisy count above which a node is expanded; by default the point where cutting a
@@ -84,6 +85,8 @@ class GrownRangeCounts(Ranges, Forgetting):
     >>> 9000 in mechanism.total(after)
     True
     """
+
+    kinds: ClassVar = {"quantiles": (Takes(of=(Number,), called="numbers", turn=1),)}
 
     column: Number
     noise: Budget | Zcdp | Law
@@ -206,6 +209,14 @@ class GrownRangeCounts(Ranges, Forgetting):
             codes, start = codes[present], start + there.size
         cells, counts = np.unique(np.concatenate(found), return_counts=True)
         return Contribution(cells.astype(np.int64), counts.astype(np.int64))
+
+    def rows(self, release: Grown) -> Rows:
+        levels = zip(release.prefixes, release.counts, strict=True)
+        return [
+            {"level": level, "prefix": int(prefix), "count": int(count)}
+            for level, (prefixes, counts) in enumerate(levels, start=1)
+            for prefix, count in zip(prefixes, counts, strict=True)
+        ]
 
     def _inside(self, level: int, prefixes: Any) -> Any:
         """Which nodes begin inside the domain; the others pad the tree, and are known to be empty."""

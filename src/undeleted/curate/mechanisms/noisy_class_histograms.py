@@ -5,20 +5,26 @@ forget    subtract 1 from one cell a column
 answer    class shares from all columns together; P(v | k) from counts moved above 0, smoothed
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
+from undeleted.curate.releases.bootstrap import Parameters
 from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.publishable import CLASSES, Rows, Takes, classes_of, likeliest
 from undeleted.curate.statistics.class_histograms import ClassHistograms
 from undeleted.foundations.arrays import FloatArray, IntArray
 from undeleted.foundations.schema import GridColumn
 from undeleted.foundations.schema.centred_codes import as_columns
 
+ALPHA = 1.0  # added to every count of a category
+
 
 @dataclass(frozen=True)
-class NoisyClassHistograms(Linear):
+class NoisyClassHistograms(Parameters, Linear):
     """Noisy histograms by class.
 
     >>> from undeleted.foundations.coins import seeded
@@ -32,6 +38,14 @@ class NoisyClassHistograms(Linear):
     [10.0, 30.0]
     """
 
+    kinds: ClassVar = {
+        "naive-bayes": (
+            Takes(
+                "features", CLASSES, "features that are all numbers or all categories", target=CLASSES, turn=1
+            ),
+        )
+    }
+
     over: tuple[GridColumn, ...]
     by: GridColumn
     noise: Noise
@@ -44,6 +58,13 @@ class NoisyClassHistograms(Linear):
     @cached_property
     def statistic(self) -> ClassHistograms:
         return ClassHistograms(self.over, self.by)
+
+    def parameters(self) -> tuple[list[str], Callable[[FloatArray], FloatArray]]:
+        labels = [f"share of {label}" for label in classes_of(self.by)]
+        return labels, lambda values: np.exp(self.log_shares(values, ALPHA)[0])
+
+    def predictions(self, release: Cells, codes: IntArray) -> Rows:
+        return likeliest(self.by, self.log_joint(release.value.astype(float), codes, ALPHA))
 
     def tables(self, release: Cells) -> list[FloatArray]:
         """For every column the noisy counts as they are: a row a class, a column a value."""

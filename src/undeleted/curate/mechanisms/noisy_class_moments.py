@@ -8,15 +8,27 @@ A variance that the noise has drowned is pulled towards the one that all classes
 noise is added to the variance with which a record is judged: a number that is mostly noise says little.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
+from undeleted.curate.releases.bootstrap import Parameters
 from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.publishable import (
+    CLASSES,
+    NUMBERS,
+    Rows,
+    Takes,
+    classes_of,
+    decoded,
+    likeliest,
+)
 from undeleted.curate.releases.units import Units, spread_of, units_of
 from undeleted.curate.statistics.class_moments import ClassMoments
-from undeleted.foundations.arrays import FloatArray
+from undeleted.foundations.arrays import FloatArray, IntArray
 from undeleted.foundations.schema import GridColumn
 from undeleted.foundations.schema.centred_codes import as_columns
 
@@ -50,7 +62,7 @@ class Gaussians:
 
 
 @dataclass(frozen=True)
-class NoisyClassMoments(Linear):
+class NoisyClassMoments(Parameters, Linear):
     """Noisy moments by class.
 
     >>> from undeleted.foundations.coins import seeded
@@ -65,6 +77,8 @@ class NoisyClassMoments(Linear):
     [[165.0], [190.0]]
     """
 
+    kinds: ClassVar = {"naive-bayes": (Takes("features", NUMBERS, "numbers", target=CLASSES),)}
+
     over: tuple[GridColumn, ...]
     noise: Noise
     by: GridColumn | None = None
@@ -77,6 +91,19 @@ class NoisyClassMoments(Linear):
     @cached_property
     def statistic(self) -> ClassMoments:
         return ClassMoments(self.over, self.by)
+
+    def parameters(self) -> tuple[list[str], Callable[[FloatArray], FloatArray]]:
+        classes, names = classes_of(self.by), [column.name for column in self.over]
+        labels = [f"share of {c}" for c in classes] + [f"mean {n} of {c}" for c in classes for n in names]
+
+        def gaussians(values: FloatArray) -> FloatArray:
+            found = self.gaussians_of(values)
+            return np.concatenate([found.shares, found.means.ravel()])
+
+        return labels, gaussians
+
+    def predictions(self, release: Cells, codes: IntArray) -> Rows:
+        return likeliest(self.by, self.gaussians(release).log_joint(decoded(self.over, codes)))
 
     @cached_property
     def units(self) -> Units:

@@ -5,8 +5,10 @@ forget    y ← y − 1
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.publishable import Takes
 from undeleted.curate.statistics.count import Count
 from undeleted.foundations.intervals import Estimate
 from undeleted.foundations.schema import GridColumn
@@ -20,6 +22,9 @@ class NoisyCount(Linear):
     >>> NoisyCount(Budget(0.5)).laws
     (DiscreteLaplace(scale=2.0...),)
     """
+
+    kinds: ClassVar = {"count": (Takes(""),)}
+    steady: ClassVar = True
 
     noise: Noise
     over: tuple[GridColumn, ...] = ()

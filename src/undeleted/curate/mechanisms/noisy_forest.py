@@ -9,16 +9,20 @@ The questions of the trees follow from a public seed and never look at the data,
 one leaf of every tree: the noise is in proportion to the number of trees.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
-from undeleted.curate.releases.linear import Linear, Noise
+from undeleted.curate.releases.bootstrap import Parameters
+from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.publishable import CLASSES, COLUMN, Rows, Takes, classes_of, decoded, likeliest
 from undeleted.curate.releases.units import spread_of
 from undeleted.curate.statistics.forest_leaves import ForestLeaves
 from undeleted.foundations.arrays import FloatArray, IntArray
-from undeleted.foundations.schema import GridColumn
+from undeleted.foundations.schema import GridColumn, Number
 from undeleted.foundations.schema.centred_codes import as_columns
 
 TRUST = 0.3  # records of its parent that a leaf is given, in standard deviations of the leaf's noise
@@ -26,7 +30,7 @@ _ROWS = 1 << 14  # rows that are answered at a time
 
 
 @dataclass(frozen=True)
-class NoisyForest(Linear):
+class NoisyForest(Parameters, Linear):
     """A noisy forest; `by` is a class to tell, `target` a number.
 
     >>> from undeleted.foundations.coins import seeded
@@ -40,6 +44,20 @@ class NoisyForest(Linear):
     >>> mechanism.log_shares_at(mechanism.shares_of(values), np.array([[10], [90]])).argmax(axis=1).tolist()
     [0, 1]
     """
+
+    kinds: ClassVar = {
+        "forest": (
+            Takes("features", target=(Number,), target_as="target", options={"trees": 10, "depth": 8}),
+            Takes(
+                "features",
+                target=CLASSES,
+                target_called="numbers, booleans or categories",
+                options={"trees": 10, "depth": 8},
+                turn=1,
+            ),
+        )
+    }
+    small: ClassVar = {"trees": 1, "depth": 1, "by": COLUMN}
 
     over: tuple[GridColumn, ...]
     noise: Noise
@@ -57,6 +75,23 @@ class NoisyForest(Linear):
     @cached_property
     def statistic(self) -> ForestLeaves:
         return ForestLeaves(self.over, self.by, self.target, self.trees, self.depth, self.seed)
+
+    def parameters(self) -> tuple[list[str], Callable[[FloatArray], FloatArray]]:
+        if self.target is None:
+            return [f"share of {label}" for label in classes_of(self.by)], self.prior_of
+        return [f"mean {self.target.name}"], lambda values: self._between(self.prior_of(values)[1:])
+
+    def predictions(self, release: Cells, codes: IntArray) -> Rows:
+        shares = self.shares_of(release.value.astype(float))
+        if self.target is None:
+            return likeliest(self.by, self.log_shares_at(shares, codes))
+        return [{"prediction": float(mean)} for mean in self._between(self.means_at(shares, codes))]
+
+    def _between(self, share: FloatArray) -> FloatArray:
+        """So much of the way from the target's low bound to its high one."""
+        assert self.target is not None
+        low, high = decoded([self.target], np.array([[0], [self.target.cells - 1]])).ravel()
+        return np.asarray(low + (high - low) * share)
 
     @property
     def unit(self) -> float:

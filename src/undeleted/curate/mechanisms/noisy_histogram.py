@@ -6,18 +6,25 @@
 Sums of cells are linear and carry exact intervals; medians are read off a clamped copy.
 """
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import product
+from typing import Any, ClassVar
 
 import numpy as np
 
 from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.publishable import Answers, Takes
 from undeleted.curate.statistics.histogram import Histogram
 from undeleted.errors import BadQuestion
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.intervals import Estimate, estimate
 from undeleted.foundations.schema import Boolean, Category, GridColumn, Number
 from undeleted.foundations.schema.centred_codes import as_columns
+
+MOST_SHOWN = 1000  # cells of a histogram that is shown whole
+_WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,10 @@ class NoisyHistogram(Linear):
     >>> mechanism.counts(after) - mechanism.counts(before)
     array([ 0, -1])
     """
+
+    kinds: ClassVar = {"histogram": (Takes("columns"),)}
+    questions: ClassVar = ("where",)
+    steady: ClassVar = True
 
     over: tuple[GridColumn, ...]
     noise: Noise
@@ -65,6 +76,54 @@ class NoisyHistogram(Linear):
         box = self.counts(release)[np.ix_(*chosen)]
         return estimate(int(box.sum()), self.laws[0], confidence=confidence, draws=box.size)
 
+    def answers(self, release: Cells, asked: Mapping[str, Any], confidence: float) -> Answers:
+        """Every cell, or each column alone where there are too many; or the box that is asked about."""
+        if "where" in asked:
+            conditions = [self._condition(text) for text in asked["where"]]
+            box = dict(conditions)
+            if len(box) < len(conditions):
+                raise BadQuestion("a column is asked about twice.", "Ask once, or with a range low..high.")
+            yield ", ".join(asked["where"]), self.count(release, confidence, **box)
+            return
+        names = [column.name for column in self.over]
+        if math.prod(column.cells for column in self.over) <= MOST_SHOWN:
+            for values in product(*map(_values, self.over)):
+                cell = dict(zip(names, values, strict=True))
+                label = ", ".join(f"{name} = {value}" for name, value in cell.items())
+                yield label, self.count(release, confidence, **cell)
+            return
+        longest = max(self.over, key=lambda column: column.cells)
+        if longest.cells > MOST_SHOWN:
+            problem = f"the histogram has {longest.cells:,} cells along {longest.name!r}."
+            raise BadQuestion(problem, "Ask with --where, or export it.")
+        for column in self.over:  # too many cells to be shown: each column alone
+            others = "".join(f", any {name}" for name in names if name != column.name)
+            for value in _values(column):
+                count = self.count(release, confidence, **{column.name: value})
+                yield f"{column.name} = {value}{others}", count
+
+    def _condition(self, text: str) -> tuple[str, Any]:
+        """column=value, or column=low..high for a number."""
+        name, equals, value = text.partition("=")
+        column = next((c for c in self.over if c.name == name), None)
+        if not equals or column is None:
+            known = ", ".join(c.name for c in self.over)
+            problem = f"{text!r} asks for no column of the histogram."
+            raise BadQuestion(problem, f"Ask column=value of: {known}.")
+        if isinstance(column, Category):
+            return name, value
+        if isinstance(column, Boolean):
+            if value.lower() not in _WORDS:
+                problem = f"{value!r} is neither true nor false."
+                raise BadQuestion(problem, f"Ask {name}=true or {name}=false.")
+            return name, _WORDS[value.lower()]
+        low, dots, high = value.partition("..")
+        try:
+            return name, (float(low), float(high)) if dots else float(value)
+        except ValueError:
+            problem = f"{value!r} is no number and no range."
+            raise BadQuestion(problem, "Ask column=18, or column=18..65.") from None
+
     def median(self, release: Cells) -> float:
         """The (lower) median of a single number, from counts clamped at zero on a copy."""
         [column] = self.over if len(self.over) == 1 else [None]
@@ -73,6 +132,13 @@ class NoisyHistogram(Linear):
         below = np.cumsum(np.maximum(release.value, 0))
         cell = np.searchsorted(below, max(1, (int(below[-1]) + 1) // 2)).clip(0, below.size - 1)
         return column.decode(int(cell))
+
+
+def _values(column: GridColumn) -> Sequence[Any]:
+    """The values of a column, cell by cell."""
+    if isinstance(column, Category):
+        return column.values
+    return [column.value(c) if isinstance(column, Number) else bool(c) for c in range(column.cells)]
 
 
 def _cells(column: GridColumn, wanted: Any) -> list[int]:

@@ -7,8 +7,10 @@ estimate  mean = centre + step · S/N, with Fieller's interval (unbounded when N
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.publishable import Takes
 from undeleted.curate.statistics.moments import Moments
 from undeleted.foundations.intervals import Estimate, ratio_interval, standard_deviation
 from undeleted.foundations.schema import Number
@@ -22,6 +24,8 @@ class NoisyMean(Linear):
     >>> NoisyMean(Number("age", min=0, max=120), Budget(1.0)).statistic.reaches
     (1, 60)
     """
+
+    kinds: ClassVar = {"mean": (Takes(of=(Number,), called="numbers"),)}
 
     column: Number
     noise: Noise

@@ -9,28 +9,33 @@ deletions the pairs are, to the last one, those of such a release with the same 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from undeleted.curate.engines import Totals
-from undeleted.curate.releases.forgetting import Forgetting, Release, Shape
 from undeleted.curate.releases.linear import Linear, Noise, require_rows
+from undeleted.curate.releases.publishable import Answers, Rows, Takes
+from undeleted.curate.releases.subtracting import Release, Shape, Subtracting
 from undeleted.curate.releases.units import spread_of
 from undeleted.curate.statistics import Contribution
 from undeleted.curate.statistics.item_pairs import ItemPairs
 from undeleted.errors import BadQuestion
 from undeleted.foundations.arrays import FloatArray, IntArray
 from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, Law
+from undeleted.foundations.intervals import estimate
 from undeleted.foundations.privacy import Reach
 from undeleted.foundations.schema import Boolean, Deleted
 from undeleted.foundations.schema.centred_codes import as_columns
 
+OF_SETS = True  # people have several items, not one value: no small world has them
 CHANCE = 4.0  # empty pairs that are kept by chance: about twice as many as there are items
+_SHOWN = 100  # pairs, the closest first
+_BEST = 5  # items that are recommended
 RARE = 3.0  # standard deviations of a pair's noise
 _AT_ONCE = 1 << 20  # pairs that are noised at a time
 
@@ -65,7 +70,7 @@ class Pairs(Release):
 
 
 @dataclass(frozen=True)
-class NoisyPairs(Forgetting):
+class NoisyPairs(Subtracting):
     """Noisy co-occurrences of items, each a column that says who has it.
 
     >>> from undeleted.foundations.coins import seeded
@@ -79,6 +84,10 @@ class NoisyPairs(Forgetting):
     >>> release.pairs.tolist(), release.items.round(-1).tolist()
     ([0], [400, 400, 100])
     """
+
+    kinds: ClassVar = {
+        "recommender": (Takes("features", (Boolean,), "booleans, an item each", options={"at_most": 8}),)
+    }
 
     over: tuple[Boolean, ...]
     noise: Noise
@@ -164,6 +173,31 @@ class NoisyPairs(Forgetting):
         )
 
     # -- answers
+
+    def answers(self, release: Pairs, asked: Mapping[str, Any], confidence: float) -> Answers:
+        """How many have each of the closest pairs of items."""
+        i, j = self.statistic.items_of(release.pairs)
+        alike = self.similarities(release)
+        closeness = np.array([alike[a, b] for a, b in zip(i, j, strict=True)])
+        for at in np.argsort(-closeness, kind="stable")[:_SHOWN]:
+            names = f"{self.over[i[at]].name} & {self.over[j[at]].name}"
+            yield names, estimate(int(release.counts[at]), self.laws[1], confidence=confidence)
+
+    def predictions(self, release: Pairs, codes: IntArray) -> Rows:
+        """What goes best with every row's items."""
+        scores = np.where(codes > 0, -1.0, codes @ self.similarities(release))
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :_BEST]
+        names = [column.name for column in self.over]
+        return [{"prediction": [names[at] for at in row if scores[i, at] > 0]} for i, row in enumerate(best)]
+
+    def rows(self, release: Pairs) -> Rows:
+        """Items alone, then those pairs that are kept."""
+        names, items = [column.name for column in self.over], self.statistic.items_of(release.pairs)
+        alone: Rows = [
+            {"item": n, "with": None, "count": int(c)} for n, c in zip(names, release.items, strict=True)
+        ]
+        both = zip(*items, release.counts, strict=True)
+        return alone + [{"item": names[i], "with": names[j], "count": int(count)} for i, j, count in both]
 
     def similarities(self, release: Pairs) -> Any:
         """How alike items are: n_ij/(√(n_i n_j) + noise), of counts that are above 0; a sparse matrix.

@@ -8,14 +8,16 @@ Everything after the release is arithmetic on it.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement
+from typing import Any, ClassVar
 
 import numpy as np
 
 from undeleted.curate.releases.bootstrap import estimates
 from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.publishable import NUMBERS, Answers, Takes
 from undeleted.curate.statistics.cross_products import CrossProducts
 from undeleted.errors import BadQuestion
 from undeleted.foundations.arrays import FloatArray
@@ -44,6 +46,9 @@ class NoisyProducts(Linear):
     {'intercept': 0.0, 'x': 2.0}
     """
 
+    kinds: ClassVar = {"products": (Takes("columns", NUMBERS, "numbers"),)}
+    questions: ClassVar = ("correlation", "regression")
+
     over: tuple[GridColumn, ...]
     noise: Noise
     rows_per_person: int = 1
@@ -55,6 +60,17 @@ class NoisyProducts(Linear):
     @property
     def statistic(self) -> CrossProducts:
         return CrossProducts(self.over)
+
+    def answers(self, release: Cells, asked: Mapping[str, Any], confidence: float) -> Answers:
+        """All correlations; or one, or a regression of a column on the others."""
+        names = [column.name for column in self.over]
+        if target := asked.get("regression"):
+            features = [name for name in names if name != target]
+            for name, slope in self.regression(release, target, features, confidence).items():
+                yield f"{target} ~ {name}", slope
+        pairs = [asked["correlation"]] if "correlation" in asked else [] if asked else combinations(names, 2)
+        for one, other in pairs:
+            yield f"correlation of {one} and {other}", self.correlation(release, one, other, confidence)
 
     def covariance(self, release: Cells) -> FloatArray:
         """The covariance matrix, in the columns' own units, from moments clamped to be possible."""

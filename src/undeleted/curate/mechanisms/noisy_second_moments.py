@@ -14,13 +14,25 @@ The spread s of a product's noise is known, so nothing has to be guessed when it
 With little noise nothing is changed, and the answers are those of the exact moments.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import lapack
 
+from undeleted.curate.releases.bootstrap import Parameters
 from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.publishable import (
+    CLASSES,
+    NUMBERS,
+    Rows,
+    Takes,
+    classes_of,
+    decoded,
+    likeliest,
+)
 from undeleted.curate.releases.units import Units, spread_of, units_of
 from undeleted.curate.statistics.second_moments import SecondMoments
 from undeleted.errors import BadQuestion
@@ -52,7 +64,7 @@ class _Plan:
 
 
 @dataclass(frozen=True)
-class NoisySecondMoments(Linear):
+class NoisySecondMoments(Parameters, Linear):
     """Noisy second moments.
 
     >>> from undeleted.foundations.coins import seeded
@@ -66,6 +78,14 @@ class NoisySecondMoments(Linear):
     >>> round(float(slopes[0]), 2), round(abs(intercept), 1)
     (2.0, 0.0)
     """
+
+    kinds: ClassVar = {
+        "pca": (Takes("features", NUMBERS, "numbers"),),
+        "linear-regression": (Takes("features", NUMBERS, "numbers", NUMBERS, "numbers", target_as="target"),),
+        "logistic-regression": (
+            Takes("features", NUMBERS, "numbers", target=CLASSES, options={"products": True}),
+        ),
+    }
 
     over: tuple[GridColumn, ...]
     noise: Noise
@@ -81,6 +101,46 @@ class NoisySecondMoments(Linear):
     @cached_property
     def statistic(self) -> SecondMoments:
         return SecondMoments(self.over, self.by, self.target, self.products)
+
+    @property
+    def kind(self) -> str:
+        if self.target is not None:
+            return "linear-regression"
+        return "pca" if self.by is None else "logistic-regression"
+
+    def parameters(self) -> tuple[list[str], Callable[[FloatArray], FloatArray]]:
+        names = [column.name for column in self.over]
+        if self.target is not None:
+            labels = [f"{self.target.name} ~ {name}" for name in ("(intercept)", *names)]
+            return labels, lambda values: np.append(*self.least_squares_of(values)[::-1])
+        if self.by is not None:
+            first, *others = classes_of(self.by)
+            labels = [f"{c} against {first} ~ {name}" for c in others for name in ("(intercept)", *names)]
+            return labels, self._against_the_first
+        return [f"share of variance, component {i + 1}" for i in range(len(names))], self._shares
+
+    def _against_the_first(self, values: FloatArray) -> FloatArray:
+        """Log odds; without taming, whose bias an interval would not show."""
+        slopes, intercepts = self.discriminants_of(values, tame=False)
+        rows = np.column_stack([intercepts, slopes])
+        return np.asarray((rows[1:] - rows[0]).ravel())
+
+    def _shares(self, values: FloatArray) -> FloatArray:
+        """Of the variance, by component, the largest first."""
+        variances = np.maximum(np.linalg.eigvalsh(self.covariance_of(values)[1])[::-1], 0.0)
+        return np.asarray(variances / max(float(variances.sum()), 1e-300))
+
+    def predictions(self, release: Cells, codes: IntArray) -> Rows:
+        values, rows = release.value.astype(float), decoded(self.over, codes)
+        if self.target is not None:
+            slopes, intercept = self.least_squares_of(values)
+            return [{"prediction": float(p)} for p in rows @ slopes + intercept]
+        if self.by is not None:
+            slopes, intercepts = self.discriminants_of(values)
+            return likeliest(self.by, rows @ slopes.T + intercepts)
+        mean, covariance = self.covariance_of(values)
+        basis = np.linalg.eigh(covariance)[1][:, ::-1]
+        return [{"prediction": [float(v) for v in row]} for row in (rows - mean) @ basis]
 
     @cached_property
     def units(self) -> Units:

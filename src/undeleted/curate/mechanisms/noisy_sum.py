@@ -8,8 +8,10 @@ transcript.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.publishable import Takes
 from undeleted.curate.statistics.clipped_sum import ClippedSum
 from undeleted.foundations.intervals import Estimate
 from undeleted.foundations.schema import Number
@@ -30,6 +32,9 @@ class NoisySum(Linear):
     >>> after.value - before.value
     array([-100])
     """
+
+    kinds: ClassVar = {"sum": (Takes(of=(Number,), called="numbers"),)}
+    steady: ClassVar = True
 
     column: Number
     noise: Noise

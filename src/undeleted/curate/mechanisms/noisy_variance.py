@@ -10,8 +10,10 @@ as stated, and more often when the mean lies far from the centre of the grid.
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.publishable import Takes
 from undeleted.curate.statistics.moments import Moments
 from undeleted.foundations.intervals import Estimate, ratio_interval, standard_deviation
 from undeleted.foundations.schema import Number
@@ -25,6 +27,8 @@ class NoisyVariance(Linear):
     >>> NoisyVariance(Number("age", min=0, max=120), Budget(1.0)).statistic.reaches
     (1, 60, 3600)
     """
+
+    kinds: ClassVar = {"variance": (Takes(of=(Number,), called="numbers"),)}
 
     column: Number
     noise: Noise

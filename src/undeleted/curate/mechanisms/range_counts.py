@@ -12,11 +12,13 @@ among siblings, with eigenvalues λ_l = Σ_{j ≥ l} ω_j d_j.  That gives the n
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from undeleted.curate.releases.count_tree import Level, TreeView, best_branching
 from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.publishable import Takes
 from undeleted.curate.releases.ranges import RangeAnswer, Ranges
 from undeleted.curate.statistics.range_tree import RangeTree
 from undeleted.foundations.arrays import FloatArray
@@ -24,6 +26,8 @@ from undeleted.foundations.coins import DiscreteLaplace, FiniteLaw
 from undeleted.foundations.intervals import standard_deviation
 from undeleted.foundations.privacy import Budget, Zcdp
 from undeleted.foundations.schema import Number
+
+WHOLE_TREE = 2**16  # up to so many values a spec's tree is complete; beyond, it grows where people are
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,8 @@ class RangeCounts(Ranges, Linear):
     >>> 4001 in mechanism.count(after, 0, 120)
     True
     """
+
+    kinds: ClassVar = {"quantiles": (Takes(of=(Number,), called="numbers", most_cells=WHOLE_TREE),)}
 
     column: Number
     noise: Noise

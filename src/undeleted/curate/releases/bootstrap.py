@@ -3,17 +3,21 @@
 The noise is drawn around what was published, with coins that have nothing to do with those that made it.
 """
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
 from undeleted.curate.releases.linear import Linear
+from undeleted.curate.releases.publishable import Answers
 from undeleted.foundations.arrays import FloatArray
 from undeleted.foundations.coins import Coins, FiniteLaw, seeded
 from undeleted.foundations.intervals import Estimate, check_confidence
 
+DRAWS = 400  # of the noise, for the intervals of a model's parameters
 _AT_ONCE = 1 << 20  # numbers that are drawn at a time
 
 
@@ -64,3 +68,17 @@ def estimates(
         Estimate(float(a), float(low), float(high), confidence, float(s))
         for a, low, high, s in zip(*map(np.ravel, found), strict=True)
     ]
+
+
+class Parameters(ABC):
+    """A model whose answers are its parameters, each with the interval of redrawn noise."""
+
+    @abstractmethod
+    def parameters(self) -> tuple[list[str], Callable[[FloatArray], FloatArray]]:
+        """Names of the parameters, and how they follow from the cells."""
+
+    def answers(self, release: Any, asked: Mapping[str, Any], confidence: float) -> Answers:
+        labels, of = self.parameters()
+        values = release.value.astype(float)
+        mechanism: Any = self
+        yield from zip(labels, estimates(mechanism, values, of, confidence, DRAWS), strict=True)

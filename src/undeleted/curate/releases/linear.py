@@ -18,7 +18,8 @@ from typing import TypeAlias
 import numpy as np
 
 from undeleted.curate.engines import Totals
-from undeleted.curate.releases.forgetting import Forgetting, Release, Shape
+from undeleted.curate.releases.publishable import Rows
+from undeleted.curate.releases.subtracting import Release, Shape, Subtracting
 from undeleted.curate.statistics import Contribution, Statistic
 from undeleted.errors import BadBudget
 from undeleted.foundations.arrays import IntArray
@@ -58,7 +59,7 @@ def add_noise(statistic: Statistic, laws: Sequence[Law], exact: IntArray, coins:
     return np.concatenate([coins.noisy(law, exact[s : s + b.width]) for s, b, law in blocks])
 
 
-class Linear(Forgetting):
+class Linear(Subtracting):
     """A mechanism whose release is a noisy total.
 
     `noise` is a budget, from which the laws are calibrated, a law, or a law per block.  Undeleted-safety
@@ -117,6 +118,14 @@ class Linear(Forgetting):
 
     def shaped(self, shape: Shape, cells: IntArray) -> Cells:
         return Cells(cells)
+
+    def rows(self, release: Cells) -> Rows:
+        starts = np.array(self.statistic.starts)
+        blocks = np.searchsorted(starts, np.arange(release.value.size), side="right") - 1
+        return [
+            {"block": int(block), "cell": int(cell - starts[block]), "value": int(value)}
+            for cell, (block, value) in enumerate(zip(blocks, release.value, strict=True))
+        ]
 
     def cell(self, release: Cells, block: int, confidence: float, unit: float = 1.0) -> Estimate:
         """An estimate from the first cell of a block."""

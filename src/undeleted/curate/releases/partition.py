@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from undeleted.curate.releases.forgetting import Release
+from undeleted.curate.releases.subtracting import Release
 from undeleted.foundations.arrays import FloatArray, IntArray
 
 

@@ -7,13 +7,15 @@ two may add on either side.  Intervals use the normal quantile, widened for kurt
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from undeleted.curate.releases.count_tree import TreeView
+from undeleted.curate.releases.publishable import Answers, Publishable
 from undeleted.errors import BadQuestion
 from undeleted.foundations.coins import Law
 from undeleted.foundations.intervals import Estimate, check_confidence, noise_interval
@@ -49,10 +51,20 @@ class RangeAnswer:
         return self.value - width - self.below, self.value + width + self.above
 
 
-class Ranges(ABC):
+class Ranges(Publishable, ABC):
     """Questions that a tree of counts can answer."""
 
     column: Number
+
+    questions: ClassVar = ("quantile", "range")
+
+    def answers(self, release: Any, asked: Mapping[str, Any], confidence: float) -> Answers:
+        """The quartiles, or what is asked: a quantile, how many lie in a range."""
+        if "range" in asked:
+            low, high = asked["range"]
+            yield f"{low:g} to {high:g}", self.count(release, low, high, confidence)
+        for q in [asked["quantile"]] if "quantile" in asked else [] if asked else (0.25, 0.5, 0.75):
+            yield f"quantile {q:g}", self.quantile(release, q, confidence)
 
     @abstractmethod
     def view(self, release: Any) -> TreeView:

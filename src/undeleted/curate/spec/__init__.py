@@ -4,6 +4,6 @@ spec     the file as values, checked; every error points at its line
 draft    a first spec from column names and types alone
 """
 
-from undeleted.curate.spec.spec import Planned, Spec
+from undeleted.curate.spec.spec import Spec
 
-__all__ = ["Planned", "Spec"]
+__all__ = ["Spec"]

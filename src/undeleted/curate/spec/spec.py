@@ -19,37 +19,38 @@ from pathlib import Path
 from typing import Any
 
 from undeleted.curate.connections import keeps_a_secret
-from undeleted.curate.mechanisms.bulletin_board import BulletinBoard
-from undeleted.curate.mechanisms.grown_range_counts import GrownRangeCounts
-from undeleted.curate.mechanisms.noisy_count import NoisyCount
-from undeleted.curate.mechanisms.noisy_histogram import NoisyHistogram
-from undeleted.curate.mechanisms.noisy_mean import NoisyMean
-from undeleted.curate.mechanisms.noisy_products import NoisyProducts
-from undeleted.curate.mechanisms.noisy_sum import NoisySum
-from undeleted.curate.mechanisms.noisy_variance import NoisyVariance
-from undeleted.curate.mechanisms.range_counts import RangeCounts
+from undeleted.curate.publications import built, kinds
 from undeleted.curate.spec._reader import Reader
-from undeleted.curate.spec.models import ALONE, MODELS, OPTIONS, model
 from undeleted.errors import BadFile, BadSpec, UndeletedError
 from undeleted.foundations.privacy import Budget, Privacy, Zcdp, split
 from undeleted.foundations.privacy.calibration import rho_for
 from undeleted.foundations.schema import Boolean, Category, Column, Number, Schema, Text
 
-WHOLE_TREE = 2**16  # up to so many values range counts are complete; beyond, the tree grows where people are
-ONE_COLUMN: dict[str, Any] = {"sum": NoisySum, "mean": NoisyMean, "variance": NoisyVariance}
-KINDS = ("count", *ONE_COLUMN, "histogram", "quantiles", "products", "board", *MODELS)
-
 
 @dataclass(frozen=True)
 class Planned:
-    """One publication as the spec asks for it."""
+    """One publication as the spec asks for it, and where in the file it does."""
 
-    name: str
     kind: str
     columns: tuple[Column, ...]
+    target: Column | None  # of a model that predicts
+    options: dict[str, bool | int]  # of a model
     weight: float
-    target: Column | None = None  # of a model that predicts
-    options: tuple[tuple[str, bool | int], ...] = ()  # of a model
+    reader: Reader
+    key: str  # of the columns
+
+    def built(self, noise: Privacy | None, rows: int) -> Any:
+        """The mechanism, with the noise that its share of the budget buys."""
+        try:
+            rest = {"noise": noise, "rows_per_person": rows}
+            mechanism = built(self.kind, self.columns, self.target, self.options, **rest)
+        except UndeletedError as error:
+            self.reader.blame(error, self.key)
+        try:
+            _ = getattr(mechanism, "events", None)  # the noise, if it can be had
+        except UndeletedError as error:
+            self.reader.blame(error)
+        return mechanism
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Spec:
     source: str
     schema: Schema
     budget: Budget
-    planned: tuple[Planned, ...]
+    mechanisms: dict[str, Any]  # every publication, with its share of the budget
     text: str  # as the file had it: a store keeps it, and notices when it changes
     connection: str | None = None  # of a database; the source is then the name of a table
     folder: Path = Path()  # what paths in the spec are relative to
@@ -106,7 +107,7 @@ class Spec:
     def _read(cls, root: Reader, text: str) -> "Spec":
         data, budget = root.table("data"), root.table("budget")
         columns = {name: _column(name, reader) for name, reader in root.tables("columns").items()}
-        planned = tuple(_planned(name, reader, columns) for name, reader in root.tables("publish").items())
+        planned = {name: _planned(reader, columns) for name, reader in root.tables("publish").items()}
         if not planned:
             root.fail("nothing is published.", 'Add a table such as [publish.people] with kind = "count".')
         root.finish()
@@ -126,21 +127,15 @@ class Spec:
             total = Budget(epsilon, delta)
         except UndeletedError as error:
             budget.blame(error, "delta" if "delta" in str(error) else "epsilon")
-        spec = cls(source, schema, total, planned, text, connection)
-        readers = root.tables("publish")
-        for name, mechanism in spec.mechanisms().items():
-            try:
-                _ = getattr(mechanism, "events", None)  # the noise that the budget buys, if it can be had
-            except UndeletedError as error:
-                readers[name].blame(error)
-        return spec
+        return cls(source, schema, total, _mechanisms(planned, total, rows), text, connection)
 
-    def mechanisms(self) -> dict[str, Any]:
-        """Every publication with its share of the budget."""
-        noisy = [p for p in self.planned if p.kind != "board"]
-        whole: Privacy = self.budget if self.budget.delta == 0 else Zcdp(rho_for(self.budget))
-        shares = dict(zip(noisy, split(whole, [p.weight for p in noisy]), strict=True)) if noisy else {}
-        return {p.name: _mechanism(p, shares.get(p), self.schema.rows_per_person) for p in self.planned}
+
+def _mechanisms(planned: Mapping[str, Planned], budget: Budget, rows: int) -> dict[str, Any]:
+    """Every publication with its share of the budget; each is built once."""
+    noisy = {name: p.weight for name, p in planned.items() if kinds()[p.kind][0][0].noisy}
+    whole: Privacy = budget if budget.delta == 0 else Zcdp(rho_for(budget))
+    shares = dict(zip(noisy, split(whole, list(noisy.values())), strict=True)) if noisy else {}
+    return {name: p.built(shares.get(name), rows) for name, p in planned.items()}
 
 
 def _source(data: Reader) -> tuple[str, str | None]:
@@ -198,22 +193,20 @@ def _declared(name: str, kind: str, missing: Any, reader: Reader) -> Column:
     reader.fail(f"there is no column type {kind!r}.", "Types: number, category, boolean, text.", "type")
 
 
-def _planned(name: str, reader: Reader, columns: Mapping[str, Column]) -> Planned:
+def _planned(reader: Reader, columns: Mapping[str, Column]) -> Planned:
     kind = reader.take("kind", str)
-    if kind not in KINDS:
-        reader.fail(f"there is no kind of publication {kind!r}.", f"Kinds: {', '.join(KINDS)}.", "kind")
-    named: list[Any] = []
-    several = "columns" if kind in ("histogram", "products") else "features" if kind in MODELS else None
-    key = several or "column"
-    if kind != "count":
-        given = reader.take(key, list if several else str)
+    if kind not in kinds():
+        reader.fail(f"there is no kind of publication {kind!r}.", f"Kinds: {', '.join(kinds())}.", "kind")
+    takes = kinds()[kind][0][0]
+    key, named = takes.columns, list[Any]()
+    if key:
+        given = reader.take(key, str if key == "column" else list)
         named = given if isinstance(given, list) else [given]
-    target = reader.take("target", str) if kind in MODELS and kind not in ALONE else None
-    usual = OPTIONS.get(kind, {})
-    options = tuple((name, reader.take(name, type(value), value)) for name, value in usual.items())
+    target = reader.take("target", str) if takes.target else None
+    options = {name: reader.take(name, type(value), value) for name, value in takes.options.items()}
     weight = reader.take("weight", float, 1.0)
     reader.finish()
-    if kind != "count" and (not named or len(set(map(str, named))) < len(named)):
+    if key and (not named or len(set(map(str, named))) < len(named)):
         reader.fail(f"`{key}` must name at least one column, each once.", "Correct that line.", key)
     for line, column in [*((key, c) for c in named), *([("target", target)] if target is not None else [])]:
         if not isinstance(column, str) or column not in columns:
@@ -223,41 +216,7 @@ def _planned(name: str, reader: Reader, columns: Mapping[str, Column]) -> Planne
         reader.fail(f"`weight` must be positive, got {weight:g}.", "Leave it out for 1.", "weight")
     predicted = None if target is None else columns[target]
     over = tuple(columns[column] for column in named)
-    planned = Planned(name, kind, over, float(weight), predicted, options)
-    try:
-        _mechanism(planned, Budget(1.0), 1)
-    except UndeletedError as error:
-        reader.blame(error, key)
-    except (TypeError, AttributeError):
-        wanted = "text" if kind == "board" else "numbers"
-        reader.fail(
-            f"{kind} cannot be made of {', '.join(map(repr, named))}.", f"Choose a column of {wanted}.", key
-        )
-    return planned
-
-
-def _mechanism(planned: Planned, noise: Any, rows: int) -> Any:
-    """The mechanism of a publication."""
-    first = planned.columns[0] if planned.columns else None
-    if planned.kind in MODELS:
-        return model(planned.kind, planned.columns, planned.target, dict(planned.options), noise, rows)
-    match planned.kind:
-        case "count":
-            return NoisyCount(noise, rows_per_person=rows)
-        case "histogram":
-            return NoisyHistogram(planned.columns, noise, rows_per_person=rows)  # type: ignore[arg-type]
-        case "products":
-            return NoisyProducts(planned.columns, noise, rows_per_person=rows)  # type: ignore[arg-type]
-        case "board":
-            if not isinstance(first, Text):
-                raise TypeError
-            return BulletinBoard(first)
-    if not isinstance(first, Number):
-        raise TypeError
-    if planned.kind == "quantiles":
-        kind = RangeCounts if first.cells <= WHOLE_TREE else GrownRangeCounts
-        return kind(first, noise, rows_per_person=rows)
-    return ONE_COLUMN[planned.kind](first, noise, rows_per_person=rows)
+    return Planned(kind, over, predicted, options, float(weight), reader, key)
 
 
 def _line_in(message: str) -> int:

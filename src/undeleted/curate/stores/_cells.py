@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from undeleted.curate.mechanisms.bulletin_board import BulletinBoard, Posts
-from undeleted.curate.releases.forgetting import Shape, Shaped
+from undeleted.curate.releases.subtracting import Shape, Shaped
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema import Table
 

@@ -46,6 +46,7 @@ class Contents(Protocol):
     held: list[tuple[int, bytes]]  # by chunk, masked
     most: int | None  # rows that a person may have, where that is still to be held
     together: int  # rows that a person may have
+    mechanisms: Mapping[str, Any] | None  # where they were just published
 
     def slots(self) -> Iterator[Any]:
         """Tags and packed rows, as arrays of bytes with a record a row."""
@@ -82,6 +83,7 @@ class Published:
 
     def __init__(self, publishing: Publishing, key: bytes) -> None:
         self._publishing, self._key = publishing, key
+        self.mechanisms: Mapping[str, Any] | None = publishing.mechanisms
         self._mechanisms = tuple(publishing.mechanisms.values())
         packed = [to_cells(publishing.releases[name]) for name in publishing.mechanisms]
         self.cells = [cells for cells, _ in packed]
@@ -168,6 +170,7 @@ class Taken:
     slots: Callable[[], Iterator[Any]]
     posts: Callable[[], Iterator[Post]]
     meta: Callable[[], dict[str, str]]
+    mechanisms: Mapping[str, Any] | None = None
 
 
 def require_cap(people: int, most: int) -> None:

@@ -94,12 +94,14 @@ class Store(ABC):
     erases_by_itself = True  # `erase` leaves nothing for `vacuum`
     how_to_erase = "another process is reading; the next command finishes it"
 
-    def __init__(self, key: bytes, meta: Mapping[str, str], shapes: Sequence[bytes]) -> None:
+    def __init__(
+        self, key: bytes, meta: Mapping[str, str], shapes: Sequence[bytes], known: Mapping[str, Any] | None
+    ) -> None:
+        """`known` are the mechanisms, where they were just published and need not be built again."""
         self._key = key
         self.schema: Schema = build(json.loads(meta["schema"]))
-        self.mechanisms: dict[str, Any] = {
-            name: build(described) for name, described in json.loads(meta["mechanisms"]).items()
-        }
+        described = json.loads(meta["mechanisms"])
+        self.mechanisms: dict[str, Any] = dict(known or {n: build(d) for n, d in described.items()})
         self.facts: dict[str, Any] = json.loads(meta["facts"])
         self._digest = meta["digest"]
         self.rule = int(

@@ -59,12 +59,18 @@ class PostgresStore(Store):
     erases_by_itself = False
     how_to_erase = "`undeleted store vacuum` erases it from the tables, at a quiet time"
 
-    def __init__(self, place: Place, connection: psycopg.Connection[Any], key: bytes) -> None:
+    def __init__(
+        self,
+        place: Place,
+        connection: psycopg.Connection[Any],
+        key: bytes,
+        known: Mapping[str, Any] | None = None,
+    ) -> None:
         self._place, self._db, self.path = place, connection, place.shown
         self._lock = threading.RLock()  # one connection, one transaction: threads take turns
         self._pauses: tuple[float, ...] = PAUSES
         self._doubt: str | None = None  # a transaction whose end was not heard of
-        super().__init__(key, *self._read_meta())
+        super().__init__(key, *self._read_meta(), known)
 
     # -- life and death
 
@@ -92,7 +98,8 @@ class PostgresStore(Store):
             key = new.write(key)
             try:
                 number = last(connection.cursor().execute("BEGIN; SELECT pg_current_xact_id()::text"))
-                fill(place, connection, contents(key), key)
+                made = contents(key)
+                fill(place, connection, made, key)
             except BaseException:  # it cannot have happened: nobody asked for it to be committed
                 with suppress(psycopg.Error):
                     connection.execute("ROLLBACK")
@@ -103,15 +110,15 @@ class PostgresStore(Store):
                 problem = f"{place.shown} could not commit; nothing was published."
                 raise StoreError(problem, "Its own log says why; publish again.")
             new.settle()
-        return cls.open(url)
+        return cls.open(url, made.mechanisms)
 
     @classmethod
-    def open(cls, url: str) -> "PostgresStore":
+    def open(cls, url: str, known: Mapping[str, Any] | None = None) -> "PostgresStore":
         place = Place.of(url)
         with in_words(place.shown):
             connection = place.connect()
             try:
-                store = cls._opened(place, connection)
+                store = cls._opened(place, connection, known)
             except BaseException:
                 connection.close()
                 raise
@@ -123,7 +130,9 @@ class PostgresStore(Store):
             return store
 
     @classmethod
-    def _opened(cls, place: Place, connection: psycopg.Connection[Any]) -> "PostgresStore":
+    def _opened(
+        cls, place: Place, connection: psycopg.Connection[Any], known: Mapping[str, Any] | None
+    ) -> "PostgresStore":
         if not is_there(place, connection):
             raise StoreError(f"there is no store at {place.shown}.", "Publish first, or name another store.")
         key = key_of(place.key, place.shown)
@@ -139,7 +148,7 @@ class PostgresStore(Store):
             raise StoreError(f"{place.key} is not the key of {place.shown}.", remedy)
         require_types(place, connection, int(found["format"]))
         try:
-            store = cls(place, connection, key)
+            store = cls(place, connection, key, known)
         except (*UNREADABLE, UndeletedError):
             problem = f"{place.shown} is damaged: what it says of itself cannot be read."
             raise StoreError(problem, DAMAGED) from None

@@ -55,7 +55,14 @@ IN_PASSING = 1.0  # seconds that opening and closing wait for readers, to erase 
 class SqliteStore(Store):
     """A store in a file, or in memory."""
 
-    def __init__(self, path: str, connection: sqlite3.Connection, key: bytes, given: str = "") -> None:
+    def __init__(
+        self,
+        path: str,
+        connection: sqlite3.Connection,
+        key: bytes,
+        given: str = "",
+        known: Mapping[str, Any] | None = None,
+    ) -> None:
         self.path, self._db = path, connection
         self._index_is_clear = path == MEMORY  # of the pages that were written to the log
         self._written = self._reached = (0, 0)  # how far it was written, and how far it is known to be
@@ -63,7 +70,7 @@ class SqliteStore(Store):
         self._lock = threading.RLock()  # one connection, one transaction: threads take turns
         meta, shapes = self._read_meta()
         self._presence = None if path == MEMORY else Presence(path, given or path)
-        super().__init__(key, meta, shapes)
+        super().__init__(key, meta, shapes, known)
         if int(meta["format"]) == FORMAT:
             self._people = BucketTable.opened(connection, "people", meta, self._records.slot, key)
             self._pieces = BucketTable.opened(connection, "pieces", meta, SLOT, key)
@@ -84,11 +91,12 @@ class SqliteStore(Store):
         if path == MEMORY:
             connection, key = connect(MEMORY), key or os.urandom(32)
             try:
-                fill(connection, contents(key), key)
+                made = contents(key)
+                fill(connection, made, key)
             except BaseException:
                 connection.close()
                 raise
-            return cls(path, connection, key)
+            return cls(path, connection, key, known=made.mechanisms)
         path = os.path.realpath(path)
         with publisher(path):
             refuse_what_is_there(path)
@@ -97,7 +105,8 @@ class SqliteStore(Store):
                 key = write_key(new_key, key)
                 os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
                 with closing(connect(str(unfinished))) as connection:
-                    fill(connection, contents(key), key)
+                    made = contents(key)
+                    fill(connection, made, key)
                     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 sync(unfinished)
                 sync(new_key)
@@ -110,10 +119,10 @@ class SqliteStore(Store):
             except BaseException:  # nothing half-made stays, least of all a key
                 clear(path)
                 raise
-        return cls.open(path)
+        return cls.open(path, made.mechanisms)
 
     @classmethod
-    def open(cls, path: str) -> "SqliteStore":
+    def open(cls, path: str, known: Mapping[str, Any] | None = None) -> "SqliteStore":
         """Open a store; what an earlier process deleted and had no time to erase is erased now."""
         if Path(path).is_dir():
             raise StoreError(f"{path} is a folder.", "Name a file for the store.")
@@ -147,7 +156,7 @@ class SqliteStore(Store):
                 f"{path}.key is not the key of this store.", "Restore the key file that was made with it."
             )
         try:
-            store = cls(path, connection, key, given)
+            store = cls(path, connection, key, given, known)
         except (*UNREADABLE, sqlite3.Error, UndeletedError):
             connection.close()
             raise StoreError(f"{path} is damaged: what it says of itself cannot be read.", DAMAGED) from None

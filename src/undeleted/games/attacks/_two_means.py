@@ -71,7 +71,7 @@ class GrownTwoMeans:
 
     def centres(self) -> tuple[float, float]:
         try:
-            from undeleted.curate.clusters import clusters
+            from undeleted.curate.releases.clusters import clusters
 
             low, high = clusters(self._mechanism, self._release, 2).centres[:, 0]
         except ImportError:

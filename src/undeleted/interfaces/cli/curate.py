@@ -175,7 +175,7 @@ def show(
     Example: undeleted show model --predict rows.csv
     """
     from undeleted.curate.curator import Curator
-    from undeleted.interfaces.report.questions import told
+    from undeleted.interfaces.report.questions import shown
 
     asked = {
         "quantile": quantile,
@@ -197,7 +197,7 @@ def show(
         return
     with Curator.open(store_at(store)) as curator:
         names = [name] if name is not None else list(curator.publications)
-        answers = [a for n in names for a in told(n, curator.show(n), asked if name else {}, confidence)]
+        answers = [a for n in names for a in shown(n, curator.show(n), asked if name else {}, confidence)]
     if json:
         print_json(answers[0] if name is not None and len(answers) == 1 else answers)
         return
@@ -208,7 +208,7 @@ def show(
 
 def _predict(name: str, publication: Any, source: Path, json: bool) -> None:
     """A line a row, from the release as it stands."""
-    from undeleted.interfaces.report.models import predictions
+    from undeleted.interfaces.report.questions import predictions
 
     found = predictions(publication, str(source))
     if json:
@@ -367,11 +367,11 @@ def export(
 ) -> None:
     """Write a publication's state, cell by cell, as it stands."""
     from undeleted.curate.curator import Curator
-    from undeleted.interfaces.cli.exporting import table_of, written
+    from undeleted.interfaces.cli.exporting import written
 
     with Curator.open(store_at(store)) as curator:
         publication = curator.show(name)
-        rows = table_of(publication)
+        rows = publication.mechanism.rows(publication.release)
     data = written(name, publication.version, rows, form)
     if out is not None:
         out.write_bytes(data)

@@ -42,7 +42,6 @@ from undeleted.interfaces.http.models import (
 )
 from undeleted.interfaces.http.problems import documented
 from undeleted.interfaces.http.service import Service
-from undeleted.interfaces.report.questions import kind_of
 
 JSON = "this is sent as application/json."
 NDJSON = "application/x-ndjson"
@@ -157,7 +156,7 @@ async def publication(
     }
     questions = {k: v for k, v in asked.items() if v is not None and v != []}
     answers = await service.read(name, questions, confidence)
-    kind = kind_of(service.curator.store.mechanisms[name])
+    kind = service.curator.store.mechanisms[name].kind
     version = answers[0]["version"] if answers else await service.version()
     return PublicationBody.model_validate(
         {"name": name, "kind": kind, "version": version, "answers": answers}

@@ -36,7 +36,7 @@ from undeleted.interfaces.http.keys import Keys
 from undeleted.interfaces.http.standing import Standing
 from undeleted.interfaces.http.ticks import Ticks
 from undeleted.interfaces.http.uploads import Uploads
-from undeleted.interfaces.report.questions import kind_of, told
+from undeleted.interfaces.report.questions import shown
 
 log = logging.getLogger("undeleted.http")
 _PUBLISH = "An operator publishes first: POST /v1/publications."
@@ -347,7 +347,7 @@ class Service:
             return found
         publication = curator.show(name)
         self._answers = {q: kept for q, kept in self._answers.items() if kept[0] == publication.version}
-        answers = list(told(name, publication, asked, confidence))
+        answers = list(shown(name, publication, asked, confidence))
         if len(self._answers) >= QUESTIONS:
             self._answers.clear()
         self._answers[question] = (publication.version, answers)
@@ -369,7 +369,7 @@ class Service:
         """Every publication with its kind; one that is too large to be shown whole says so."""
         found = []
         for name in self.curator.publications:
-            mechanism = kind_of(self.curator.store.mechanisms[name])
+            mechanism = self.curator.store.mechanisms[name].kind
             try:
                 answers, note = await self.read(name, {}, 0.95), None
             except BadQuestion as error:

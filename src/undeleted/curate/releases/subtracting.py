@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from undeleted.curate.releases.publishable import Publishable
 from undeleted.curate.statistics import Contribution, Declared
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace, Law
@@ -71,7 +72,7 @@ class Owned(Release):
         return self
 
 
-class Forgetting(Declared, ABC):
+class Subtracting(Publishable, Declared, ABC):
     """A mechanism that forgets by subtracting."""
 
     rows_per_person: int

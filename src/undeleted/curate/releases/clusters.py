@@ -1,20 +1,48 @@
 """Clusters of grown boxes: weighted k-means of the leaves' means, by scikit-learn.  It spends nothing."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from undeleted.curate.mechanisms.grown_boxes import MOST_CLUSTERS, GrownBoxes
 from undeleted.curate.releases.partition import Leaves, Partition
+from undeleted.curate.releases.publishable import decoded
 from undeleted.curate.releases.units import spread_of
+from undeleted.curate.statistics.boxes import Boxes
 from undeleted.errors import BadQuestion
 from undeleted.foundations.arrays import FloatArray, IntArray
-from undeleted.foundations.intervals import check_confidence
+from undeleted.foundations.coins import Law
+from undeleted.foundations.intervals import Estimate, check_confidence
+from undeleted.foundations.schema import GridColumn
 
+MOST_CLUSTERS = 1000
 _DRAWS = 400  # for intervals
 _STARTS = 10  # of the weighted k-means, the best of which counts
+
+
+class Boxed(Protocol):
+    """Grown boxes, as far as clusters need them."""
+
+    @property
+    def over(self) -> tuple[GridColumn, ...]:
+        """The numbers."""
+
+    @property
+    def clusters(self) -> int:
+        """How many they were grown for."""
+
+    @property
+    def laws(self) -> tuple[Law, ...]:
+        """The noise of every level, and last that of the offsets."""
+
+    @property
+    def levels(self) -> tuple[Boxes, ...]:
+        """The counts of every level that may be published."""
+
+    def leaves(self, release: Partition) -> Leaves:
+        """The leaves as their readers see them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +66,13 @@ class Clusters:
         return np.asarray(np.maximum(counts, 0.0), dtype=float)
 
 
-def clusters(mechanism: GrownBoxes, release: Partition, k: int) -> Clusters:
+def clusters(mechanism: Boxed, release: Partition, k: int) -> Clusters:
     """The best k centres of the leaves; always the same of the same release."""
-    from sklearn.cluster import KMeans
-    from sklearn.metrics import pairwise_distances_argmin
-
+    try:
+        from sklearn.cluster import KMeans
+        from sklearn.metrics import pairwise_distances_argmin
+    except ModuleNotFoundError:
+        raise BadQuestion("clusters need scikit-learn.", "pip install 'undeleted[models]'") from None
     leaves = mechanism.leaves(release)
     weights = np.maximum(leaves.counts, 0.0)
     if not 1 <= k <= MOST_CLUSTERS:
@@ -52,15 +82,13 @@ def clusters(mechanism: GrownBoxes, release: Partition, k: int) -> Clusters:
         raise BadQuestion(problem, f"Ask for fewer, or publish again for {k} clusters.")
     if np.count_nonzero(weights) < k:
         weights = weights + 1e-3  # nothing but noise: any leaf is as good as another
-    points, there = decoded(mechanism, leaves.means), weights > 0
+    points, there = decoded(mechanism.over, leaves.means), weights > 0
     model = KMeans(k, n_init=_STARTS, random_state=0).fit(points[there], sample_weight=weights[there])
     centres = model.cluster_centers_[np.lexsort(model.cluster_centers_.T[::-1])]
     return Clusters(centres, points, leaves, pairwise_distances_argmin(points, centres))
 
 
-def centres_within(
-    mechanism: GrownBoxes, found: Clusters, confidence: float
-) -> tuple[FloatArray, FloatArray]:
+def centres_within(mechanism: Boxed, found: Clusters, confidence: float) -> tuple[FloatArray, FloatArray]:
     """Where centres may lie for want of noise, given which leaves belong together.
 
     The noise is drawn again around what was published.
@@ -78,7 +106,7 @@ def centres_within(
         shift = np.where(n[:, None] > 0, rng.normal(0.0, noise, leaves.means.shape) * leaves.halves, 0.0)
         sums, whole = member @ (n[:, None] * leaves.means + shift), (member @ n)[:, None]
         drawn = np.where(whole > 0, sums / np.maximum(whole, 1e-300), middle)
-        centres[i] = decoded(mechanism, np.clip(drawn, 0, last))
+        centres[i] = decoded(mechanism.over, np.clip(drawn, 0, last))
     tail = (1 - confidence) / 2
     low, high = np.quantile(centres, [tail, 1 - tail], axis=0)
     return np.minimum(low, found.centres), np.maximum(high, found.centres)
@@ -93,7 +121,23 @@ def sizes_within(found: Clusters, confidence: float) -> tuple[FloatArray, FloatA
     return np.maximum(records - wide, 0.0), np.maximum(records + wide, 0.0)
 
 
-def decoded(mechanism: GrownBoxes, codes: FloatArray) -> FloatArray:
-    """Codes in the columns' own units."""
-    columns: Any = mechanism.over
-    return np.column_stack([column.decode(codes[:, j]) for j, column in enumerate(columns)])
+def described(mechanism: Boxed, release: Partition, confidence: float) -> Iterator[tuple[str, Estimate]]:
+    """Cluster by cluster: about how many are in it, and its centre, column by column."""
+    found = clusters(mechanism, release, mechanism.clusters)
+    centres, sizes = centres_within(mechanism, found, confidence), sizes_within(found, confidence)
+    for c, centre in enumerate(found.centres):
+        yield f"cluster {c + 1}, records", _estimate(found.sizes[c], sizes[0][c], sizes[1][c], confidence)
+        for j, column in enumerate(mechanism.over):
+            ends = centres[0][c, j], centres[1][c, j]
+            yield f"cluster {c + 1}, {column.name}", _estimate(centre[j], *ends, confidence)
+
+
+def nearest(mechanism: Boxed, release: Partition, codes: IntArray) -> IntArray:
+    """The cluster of every row of codes."""
+    centres = clusters(mechanism, release, mechanism.clusters).centres
+    rows = decoded(mechanism.over, codes)
+    return np.asarray(((rows[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1))
+
+
+def _estimate(value: Any, low: Any, high: Any, confidence: float) -> Estimate:
+    return Estimate(float(value), float(low), float(high), confidence, float(high - low) / 4)

@@ -7,6 +7,7 @@ Two consecutive sums reveal the deleted value, which the definition accepts: its
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from undeleted.curate.releases.linear import Cells, Linear, Noise
 from undeleted.curate.statistics.clipped_sum import ClippedSum
@@ -33,7 +34,7 @@ class ExactSum(Linear):
     rows_per_person: int = 1
     noise: Noise = field(default=NoNoise(), init=False)
 
-    @property
+    @cached_property
     def statistic(self) -> ClippedSum:
         return ClippedSum(self.column)
 

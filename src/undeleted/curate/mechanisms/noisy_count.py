@@ -5,6 +5,7 @@ forget    y ← y − 1
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from undeleted.curate.releases.linear import Cells, Linear, Noise
@@ -30,7 +31,7 @@ class NoisyCount(Linear):
     over: tuple[GridColumn, ...] = ()
     rows_per_person: int = 1
 
-    @property
+    @cached_property
     def statistic(self) -> Count:
         return Count(self.over)
 

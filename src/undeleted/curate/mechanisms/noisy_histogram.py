@@ -9,6 +9,7 @@ Sums of cells are linear and carry exact intervals; medians are read off a clamp
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar
 
@@ -54,7 +55,7 @@ class NoisyHistogram(Linear):
     def __post_init__(self) -> None:
         object.__setattr__(self, "over", as_columns(self.over))
 
-    @property
+    @cached_property
     def statistic(self) -> Histogram:
         return Histogram(self.over)
 

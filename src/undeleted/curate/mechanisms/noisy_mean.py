@@ -7,6 +7,7 @@ estimate  mean = centre + step · S/N, with Fieller's interval (unbounded when N
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from undeleted.curate.releases.linear import Cells, Linear, Noise
@@ -31,7 +32,7 @@ class NoisyMean(Linear):
     noise: Noise
     rows_per_person: int = 1
 
-    @property
+    @cached_property
     def statistic(self) -> Moments:
         return Moments(self.column, degree=1)
 

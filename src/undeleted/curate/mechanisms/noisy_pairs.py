@@ -225,6 +225,6 @@ class _Noised(Linear):
     noise: Noise
     rows_per_person: int
 
-    @property
+    @cached_property
     def statistic(self) -> ItemPairs:
         return self.counted

@@ -10,6 +10,7 @@ Everything after the release is arithmetic on it.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, combinations_with_replacement
 from typing import Any, ClassVar
 
@@ -57,7 +58,7 @@ class NoisyProducts(Linear):
         object.__setattr__(self, "over", as_columns(self.over))
         require_numbers(*self.over)
 
-    @property
+    @cached_property
     def statistic(self) -> CrossProducts:
         return CrossProducts(self.over)
 

@@ -8,6 +8,7 @@ transcript.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from undeleted.curate.releases.linear import Cells, Linear, Noise
@@ -40,7 +41,7 @@ class NoisySum(Linear):
     noise: Noise
     rows_per_person: int = 1
 
-    @property
+    @cached_property
     def statistic(self) -> ClippedSum:
         return ClippedSum(self.column)
 

@@ -10,6 +10,7 @@ as stated, and more often when the mean lies far from the centre of the grid.
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from undeleted.curate.releases.linear import Cells, Linear, Noise
@@ -34,7 +35,7 @@ class NoisyVariance(Linear):
     noise: Noise
     rows_per_person: int = 1
 
-    @property
+    @cached_property
     def statistic(self) -> Moments:
         return Moments(self.column, degree=2)
 

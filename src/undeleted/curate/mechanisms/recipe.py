@@ -28,7 +28,7 @@ class Total(Linear):
     noise: Noise
     rows_per_person: int = 1
 
-    @property
+    @cached_property
     def statistic(self) -> Statistic:
         return self.summed
 

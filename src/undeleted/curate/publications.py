@@ -1,4 +1,4 @@
-"""Kinds of publications, by the name that a spec uses: collected from the mechanisms, which say their own."""
+"""Kinds of publications, by the name that a spec uses; each mechanism declares its own."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -18,22 +18,27 @@ def kinds() -> dict[str, list[tuple[Takes, type[Publishable]]]]:
     found: dict[str, list[tuple[Takes, type[Publishable]]]] = {}
     for name in registry.names(FOLDER):
         mechanism = registry.find(FOLDER, name)
-        for kind, ways in getattr(mechanism, "kinds", {}).items():
-            found.setdefault(kind, []).extend((takes, mechanism) for takes in ways)
-    return {kind: sorted(ways, key=lambda way: way[0].turn) for kind, ways in sorted(found.items())}
+        for kind, candidates in getattr(mechanism, "kinds", {}).items():
+            found.setdefault(kind, []).extend((takes, mechanism) for takes in candidates)
+    return {
+        kind: sorted(candidates, key=lambda candidate: candidate[0].priority)
+        for kind, candidates in sorted(found.items())
+    }
 
 
 def who_answers(question: str) -> list[str]:
     """The kinds that answer a question."""
-    return [kind for kind, ways in kinds().items() if any(question in m.questions for _, m in ways)]
+    return [
+        kind for kind, candidates in kinds().items() if any(question in m.questions for _, m in candidates)
+    ]
 
 
 def who_predicts() -> list[str]:
     """The kinds that predict: those with features."""
-    return [kind for kind, ways in kinds().items() if ways[0][0].columns == "features"]
+    return [kind for kind, candidates in kinds().items() if candidates[0][0].columns == "features"]
 
 
-def built(
+def build(
     kind: str, over: Sequence[Column], target: Column | None, options: Mapping[str, Any], **rest: Any
 ) -> Any:
     """The mechanism of a kind that these columns fit, or an error that names those which do not."""

@@ -86,7 +86,7 @@ class GrownRangeCounts(Ranges, Subtracting):
     True
     """
 
-    kinds: ClassVar = {"quantiles": (Takes(of=(Number,), called="numbers", turn=1),)}
+    kinds: ClassVar = {"quantiles": (Takes(of=(Number,), called="numbers", priority=1),)}
 
     column: Number
     noise: Budget | Zcdp | Law

@@ -41,7 +41,11 @@ class NoisyClassHistograms(Parameters, Linear):
     kinds: ClassVar = {
         "naive-bayes": (
             Takes(
-                "features", CLASSES, "features that are all numbers or all categories", target=CLASSES, turn=1
+                "features",
+                CLASSES,
+                "features that are all numbers or all categories",
+                target=CLASSES,
+                priority=1,
             ),
         )
     }

@@ -53,7 +53,7 @@ class NoisyForest(Parameters, Linear):
                 target=CLASSES,
                 target_called="numbers, booleans or categories",
                 options={"trees": 10, "depth": 8},
-                turn=1,
+                priority=1,
             ),
         )
     }

@@ -25,7 +25,8 @@ CLASSES = (Category, Boolean)
 class Takes:
     """What a kind of publication is made of, as a spec says it.
 
-    Several mechanisms may be of one kind: the one with the least `turn` that the columns fit is chosen.
+    Several mechanisms may be of one kind: they are tried in the order of `priority`, lowest first, and the
+    first that accepts the columns is used.
     """
 
     columns: str = "column"  # the key that names them: column, columns or features; "" for none
@@ -37,7 +38,7 @@ class Takes:
     options: Mapping[str, bool | int] = field(default_factory=dict)  # each with its default
     noisy: bool = True  # it has a share of the budget
     most_cells: int | None = None
-    turn: int = 0
+    priority: int = 0
 
     def require(self, kind: str, over: Sequence[Column], target: Column | None) -> None:
         """Refuse columns that do not fit."""
@@ -58,9 +59,9 @@ class Publishable:
     """A mechanism that a spec can name and that people can ask."""
 
     kinds: ClassVar[Mapping[str, tuple[Takes, ...]]] = {}
-    questions: ClassVar[tuple[str, ...]] = ()  # beside what it says by itself
+    questions: ClassVar[tuple[str, ...]] = ()  # that it answers, beside its usual output
     small: ClassVar[Mapping[str, Any]] = {}  # arguments in a small world, where the usual are large
-    steady: ClassVar[bool] = False  # its intervals are the noise alone, whoever leaves
+    steady: ClassVar[bool] = False  # its intervals depend on the noise alone, not on who left
 
     @property
     def kind(self) -> str:

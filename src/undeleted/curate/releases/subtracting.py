@@ -1,11 +1,11 @@
-"""Forget by subtracting: what the deleted records added falls away, and nothing else moves.
+"""Forget by subtracting what the deleted records added; nothing else changes.
 
     forget    y_c ← y_c − v        for every cell c that the deleted records moved, each by its own v
 
-A release is a vector of cells on a shape that never changes.  The mechanism says which cells fall, from the
-shape and the deleted records (`moves`); the release says where they are (`less`): in a copy, in place for
-whoever owns it (`Owned`), in a transaction of a store.  This is the only `forget` of everything that is kept
-in a store or in a model: there is no second one to agree with it.
+A release is a vector of cells on a shape that never changes.  `moves` says which cells change and by how
+much, from the shape and the deleted records alone.  `less` does the subtraction: on a copy, in place for
+whoever owns the release (`Owned`), or in a store's transaction.  Stores, models and simulators all use this
+one `forget`, so no two versions can disagree.
 """
 
 from abc import ABC, abstractmethod
@@ -50,7 +50,7 @@ class Release:
 
 
 class Owned(Release):
-    """A release whose owner lets its cells fall in place: a deletion costs its own cells, and no copy."""
+    """A release that its owner changes in place: a deletion costs its own cells, and no copy."""
 
     def __init__(self, release: Release, shaped: Shaped) -> None:
         self.value, self._shape, self._shaped = np.array(release.value), release.shape, shaped
@@ -108,17 +108,17 @@ class Subtracting(Publishable, Declared, ABC):
         return after
 
     def moves(self, shape: Shape, contribution: Any) -> Contribution:
-        """Which cells of a release of this shape fall, and by how much."""
+        """Which cells of a release of this shape change, and by how much."""
         gone: Contribution = contribution
         return gone
 
     def published_of(self, shape: Shape, answers: Sequence[IntArray]) -> IntArray:
-        """Of the totals that the release asked for, in their order, those of the cells that it publishes."""
+        """Of the totals that a release asked for, those of the cells that it publishes, in order."""
         return np.concatenate(answers)
 
     @staticmethod
     def shape_of(arrays: Shape) -> Shape:
-        """A shape from its arrays, with what is worked out of it once."""
+        """A shape from its stored arrays; what follows from it is computed once."""
         return arrays
 
     @abstractmethod

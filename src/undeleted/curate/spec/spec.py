@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from undeleted.curate.connections import keeps_a_secret
-from undeleted.curate.publications import built, kinds
+from undeleted.curate.publications import build, kinds
 from undeleted.curate.spec._reader import Reader
 from undeleted.errors import BadFile, BadSpec, UndeletedError
 from undeleted.foundations.privacy import Budget, Privacy, Zcdp, split
@@ -39,11 +39,11 @@ class Planned:
     reader: Reader
     key: str  # of the columns
 
-    def built(self, noise: Privacy | None, rows: int) -> Any:
+    def build(self, noise: Privacy | None, rows: int) -> Any:
         """The mechanism, with the noise that its share of the budget buys."""
         try:
             rest = {"noise": noise, "rows_per_person": rows}
-            mechanism = built(self.kind, self.columns, self.target, self.options, **rest)
+            mechanism = build(self.kind, self.columns, self.target, self.options, **rest)
         except UndeletedError as error:
             self.reader.blame(error, self.key)
         try:
@@ -135,7 +135,7 @@ def _mechanisms(planned: Mapping[str, Planned], budget: Budget, rows: int) -> di
     noisy = {name: p.weight for name, p in planned.items() if kinds()[p.kind][0][0].noisy}
     whole: Privacy = budget if budget.delta == 0 else Zcdp(rho_for(budget))
     shares = dict(zip(noisy, split(whole, list(noisy.values())), strict=True)) if noisy else {}
-    return {name: p.built(shares.get(name), rows) for name, p in planned.items()}
+    return {name: p.build(shares.get(name), rows) for name, p in planned.items()}
 
 
 def _source(data: Reader) -> tuple[str, str | None]:

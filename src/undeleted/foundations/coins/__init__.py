@@ -1,4 +1,4 @@
-"""The only door to randomness: one interface, three kinds.
+"""The only source of noise: one interface, three kinds.
 
     secure       OpenDP's exact samplers and the operating system; the only kind a curator may publish with
     seeded       a seeded generator, for lab runs and tests

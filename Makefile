@@ -1,4 +1,4 @@
-# Everything here sets up .venv from nothing by itself, and does nothing twice.
+# Every target creates .venv if it is missing, and skips the steps that are done.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -8,7 +8,7 @@ BENCHMARKS := sum_error median_rank_error grown_release fwht kmeans_line batch_q
 
 .PHONY: demo report test test-all margins docs lint mutants faults faults-sqlite faults-service faults-postgres bench build clean help
 
-help:            ## what can be made
+help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
 $(VENV)/.core: pyproject.toml constraints.txt
@@ -24,13 +24,13 @@ $(VENV)/.services: $(VENV)/.dev
 	$(PIP) install -c constraints.txt -e '.[services]'
 	@touch $@
 
-demo: $(VENV)/.core  ## watch a retraining curator leak the people who stay, and ours not
+demo: $(VENV)/.core  ## show that a retraining curator leaks the people who stay, and that ours does not
 	@$(BIN)/undeleted demo
 
-report: $(VENV)/.core  ## every claim of the paper, run; a page about them in report/
+report: $(VENV)/.core  ## run every claim of the paper; write a page about them to report/
 	$(BIN)/undeleted reproduce --quick --out report
 
-test: $(VENV)/.dev  ## every test that needs no service, but for a few slow ones
+test: $(VENV)/.dev  ## every test that needs no service, except for a few slow ones
 	$(BIN)/pytest -n $(CORES) --dist worksteal $(FLAGS)
 
 test-all: $(VENV)/.services  ## all tests: slow ones, and those that need PostgreSQL, Spark (Java 17) or a browser (Chromium); none may be skipped
@@ -38,10 +38,10 @@ test-all: $(VENV)/.services  ## all tests: slow ones, and those that need Postgr
 	$(BIN)/pytest -n $(CORES) --dist worksteal -m slow --no-skips
 	$(BIN)/pytest -n $(shell echo $$(($(CORES) + 1))) --dist loadfile -m services --no-skips
 
-margins: $(VENV)/.dev  ## tests under noise four times as wide: what fails now would fail now and then for no reason
+margins: $(VENV)/.dev  ## tests with noise four times as wide: a test that fails here would otherwise fail at random now and then
 	for i in 1 2 3; do $(BIN)/pytest -q -n $(CORES) --dist worksteal --wider-noise 4 $(FLAGS) || exit 1; done
 
-docs: $(VENV)/.services  ## the documentation as pages, in docs/_build; a warning is an error
+docs: $(VENV)/.services  ## build the documentation in docs/_build; warnings are errors
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build
 	@echo "docs/_build/index.html"
 
@@ -52,11 +52,12 @@ lint: $(VENV)/.dev  ## style, types, layers
 	$(BIN)/lint-imports
 	$(BIN)/python benchmarks/tables.py --check
 	$(BIN)/python tests/mutants/run.py --check
+	$(BIN)/python tests/support/retired_words.py
 
-mutants: $(VENV)/.services  ## break the source in named ways; the named test must notice
+mutants: $(VENV)/.services  ## break the source in named ways; the named test must fail
 	$(BIN)/python tests/mutants/run.py $(FLAGS)
 
-faults: faults-sqlite faults-postgres faults-service  ## kill processes, drop connections, let eight delete at once; see what they left
+faults: faults-sqlite faults-postgres faults-service  ## kill processes, drop connections, let eight processes delete at once; check the stores afterwards
 
 faults-sqlite: $(VENV)/.services
 	cd tests && ../$(BIN)/python -m support.kills --kills 200
@@ -69,7 +70,7 @@ faults-postgres: $(VENV)/.services
 	cd tests && ../$(BIN)/python -m support.drops --drops 52
 	cd tests && ../$(BIN)/python -m support.crowd --processes 8 --seconds 60
 
-bench: $(VENV)/.services  ## every benchmark; fails when a stated ratio is missed
+bench: $(VENV)/.services  ## run every benchmark; fail if a stated ratio is missed
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py || exit 1; done
 	$(BIN)/python benchmarks/tables.py
 
@@ -77,5 +78,5 @@ build: $(VENV)/.dev  ## wheel and sdist
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 
-clean:           ## remove everything that was made
+clean:           ## remove everything that make created
 	rm -rf $(VENV) dist build benchmarks/out docs/_build report .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

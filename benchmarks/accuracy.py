@@ -1,14 +1,14 @@
-"""Every estimator beside diffprivlib's: the same guarantee, neighbours, bounds, rows and seeds, in one run.
+"""Compare every estimator with diffprivlib's: same guarantee, neighbours, bounds, rows and seeds, in one run.
 
-diffprivlib needs an older scikit-learn, so it runs in an environment of its own, which this script makes.
-Neighbours are those that its noise is made for.  Mostly one row is replaced, and the number of rows is
-public: one row replaced is one removed and one added, so ours is given half of the ε.  The noise of its class
-counts and histograms (naive Bayes) and of its leaves (forests) is made for one row added or removed, as ours
-is: both get all of it.
-Nothing else is tuned.  Where a model of ours may know the number of rows, it does.
+diffprivlib needs an older scikit-learn, so it runs in its own environment, which this script creates.
+Neighbours are those that its noise is calibrated for.  For most models one row is replaced, and the number of
+rows is public: a replaced row is one removed and one added, so ours gets half of the ε.  The noise of its
+class counts and histograms (naive Bayes) and of its leaves (forests) is calibrated for one row added or
+removed, as ours is: both get all of the ε.
+Nothing else is tuned.  A model of ours is given the number of rows if it accepts it.
 
 After the first release a fifth of the training rows is deleted.  Ours forgets them.  A user of diffprivlib
-retrains, which publishes twice: under the same guarantee each release gets half.
+retrains, which publishes twice: under the same guarantee each release gets half of the ε.
 """
 
 import csv
@@ -63,10 +63,10 @@ from undeleted.foundations.privacy import Budget
 
 HERE = Path(__file__).parent
 PEER = "diffprivlib==0.6.6", "scikit-learn<1.8"
-FEW = 100  # rows a feature
+FEW = 100  # rows per feature
 TAILS = "quadratic statistics only; long tails, such as capital gains, need the whole loss"
 ADDED_OR_REMOVED = ("GaussianNB", "CategoricalNB", "RandomForestClassifier")
-NEAR = 0.02  # of guessing
+NEAR = 0.02  # to the score of guessing
 REASONS = {
     "LogisticRegression": "few rows: noisy sums by class against one perturbed objective, which could not "
     "follow deletions",
@@ -78,7 +78,7 @@ REASONS = {
 
 
 def environment() -> Path:
-    """A Python with the peer in it."""
+    """Return a Python interpreter that has diffprivlib installed."""
     folder = OUT / "peer"
     python = folder / "bin" / "python"
     if not python.exists():
@@ -88,8 +88,8 @@ def environment() -> Path:
 
 
 def prepared() -> dict[str, tuple[Any, Any]]:
-    """Every data set as features in [−1, 1] and a target."""
-    found = {}
+    """Return every data set as features in [−1, 1] and a target."""
+    results = {}
     for name, load, bounds in (
         ("iris", datasets.load_iris, IRIS),
         ("wine", datasets.load_wine, WINE),
@@ -97,12 +97,12 @@ def prepared() -> dict[str, tuple[Any, Any]]:
         ("digits", datasets.load_digits, DIGITS),
     ):
         X, y = load(return_X_y=True)
-        found[name] = scaled(X, bounds), y
+        results[name] = scaled(X, bounds), y
     X, y = datasets.load_diabetes(return_X_y=True, scaled=False)
-    found["diabetes"] = scaled(X, DIABETES), scaled(y[:, None], DIABETES_TARGET)[:, 0]
-    found |= adult()
-    found |= {name: clustered(blobs(*shape), shape[1]) for name, shape in BLOBS.items()}
-    return found | {"adult ages": clustered(found["adult"][0][:, [0, 1, 4]], 5)}
+    results["diabetes"] = scaled(X, DIABETES), scaled(y[:, None], DIABETES_TARGET)[:, 0]
+    results |= adult()
+    results |= {name: clustered(blobs(*shape), shape[1]) for name, shape in BLOBS.items()}
+    return results | {"adult ages": clustered(results["adult"][0][:, [0, 1, 4]], 5)}
 
 
 def clustered(X: Any, k: int) -> tuple[Any, Any]:
@@ -156,7 +156,7 @@ def ours(model: str, y: Any, rows: int, epsilon: float, seed: int) -> Any:
     return kind(bounds=(-1, 1), **common)
 
 
-def judged(model: str, fitted: Any, X: Any, y: Any, rows: Any, test: Any) -> float:
+def scored(model: str, fitted: Any, X: Any, y: Any, rows: Any, test: Any) -> float:
     """The score of a fitted model, ours or scikit-learn's."""
     match model:
         case "LinearRegression" | "RandomForestRegressor":
@@ -175,7 +175,7 @@ def judged(model: str, fitted: Any, X: Any, y: Any, rows: Any, test: Any) -> flo
 
 
 def ceiling(model: str, X: Any, y: Any, rows: Any, test: Any) -> float:
-    """Without privacy."""
+    """The score of scikit-learn's model without privacy."""
     if model == "KMeans":
         return 1.0
     if SCORES.get(model) in LOWER_IS_BETTER:
@@ -191,13 +191,13 @@ def ceiling(model: str, X: Any, y: Any, rows: Any, test: Any) -> float:
     }
     codes = X.astype(int) if model == "CategoricalNB" else X
     fitted = plain[model].fit(*((codes[rows],) if model == "PCA" else (codes[rows], y[rows])))
-    return judged(model, fitted, codes, y, rows, test)
+    return scored(model, fitted, codes, y, rows, test)
 
 
 def our_scores(
     data: dict[str, tuple[Any, Any]], seeds: int, epsilon: float
 ) -> dict[tuple[str, str, int], Any]:
-    found = {}
+    results = {}
     for model, names in TASKS.items():
         for name in names:
             X, y = data[name]
@@ -205,11 +205,11 @@ def our_scores(
                 train, gone, test = split(len(X), seed)
                 left = train[len(gone) :]
                 fitted = ours(model, y, len(train), epsilon, seed).fit(X[train], y[train])
-                before = judged(model, fitted, X, y, train, test)
-                after = judged(model, fitted.forget(X[gone], y[gone]), X, y, left, test)
+                before = scored(model, fitted, X, y, train, test)
+                after = scored(model, fitted.forget(X[gone], y[gone]), X, y, left, test)
                 best = ceiling(model, X, y, train, test) if epsilon == EPSILONS[0] else None
-                found[model, name, seed] = {"before": before, "after": after, "ceiling": best}
-    return found
+                results[model, name, seed] = {"before": before, "after": after, "ceiling": best}
+    return results
 
 
 def peer_scores(python: Path, path: Path, seeds: int, epsilon: float) -> dict[tuple[str, str, int], Any]:
@@ -223,7 +223,7 @@ def peer_scores(python: Path, path: Path, seeds: int, epsilon: float) -> dict[tu
 
 
 def compared(mine: Any, theirs: Any) -> dict[str, float | None]:
-    """Paired differences with their 95 % interval (t); a peer that fails once has no figure."""
+    """Paired differences with their 95 % interval (t); None for a peer that failed once."""
     if any(score is None for score in theirs):
         return {"ours": float(np.mean(mine)), "theirs": None, "low": None, "high": None}
     difference = np.array(mine) - np.array(theirs)
@@ -247,7 +247,7 @@ def verdict(row: dict[str, Any]) -> str:
         return "it fails"
     sign = -1 if row["score"] in LOWER_IS_BETTER else 1
     ends = sorted([sign * row["low"], sign * row["high"]])
-    return "better" if ends[0] > 0 else "worse" if ends[1] < 0 else "alike"
+    return "better" if ends[0] > 0 else "worse" if ends[1] < 0 else "not significant"
 
 
 def main() -> None:
@@ -310,43 +310,43 @@ def main() -> None:
         )
     at_all = [r for r in bench.rows if r["model"] == "KMeans" and r["when"] == "before"]
     bench.claim(
-        "k-means nearer to that without privacy than theirs, on all data and at every ε",
+        "our k-means is nearer to k-means without privacy than theirs, on all data and at every ε",
         all(r["ours"] < r["theirs"] for r in at_all),
     )
     alone(bench, data)
     bench.claim(
-        "every significant loss has its reason",
+        "every significant loss has a known reason",
         all(r["reason"] for r in bench.rows if r.get("verdict") == "worse"),
     )
     bench.finish()
 
 
 def alone(bench: Bench, data: dict[str, tuple[Any, Any]]) -> None:
-    """Models without a peer, beside those without privacy: a forest of numbers, and recommendations."""
+    """Compare models that diffprivlib lacks with those without privacy: regression forests, recommenders."""
     seeds = range(FIRST_SEED, FIRST_SEED + bench.seeds)
     for epsilon in EPSILONS:
         for name in ("adult hours", "diabetes"):
             X, y = data[name]
-            found, plain = [], []
+            results, plain = [], []
             for seed in seeds:
                 train, _, test = split(len(X), seed)
                 fitted = ours("RandomForestRegressor", y, len(train), 2 * epsilon, seed)
-                found.append(explained(fitted.fit(X[train], y[train]).predict(X[test]), y[test]))
+                results.append(explained(fitted.fit(X[train], y[train]).predict(X[test]), y[test]))
                 if epsilon == EPSILONS[0] and seed < FIRST_SEED + 4:
                     plain.append(ceiling("RandomForestRegressor", X, y, train, test))
             bench.row(
-                alone="RandomForestRegressor", data=name, score="R²", epsilon=epsilon, **_told(found, plain)
+                alone="RandomForestRegressor", data=name, score="R²", epsilon=epsilon, **_mean(results, plain)
             )
         for delta in (0.0, 1e-6):
-            found, plain, popular = [], [], []
+            results, plain, popular = [], [], []
             for seed in seeds[:8]:
                 scores = recommended(epsilon, delta, seed)
-                found.append(scores[0])
+                results.append(scores[0])
                 plain.append(scores[1])
                 popular.append(scores[2])
             row = {"alone": "ItemItemRecommender", "data": "planted tastes", "score": "NDCG@10"}
-            told = _told(found, plain) | {"popular": float(np.mean(popular)), "delta": delta}
-            bench.row(**row, epsilon=epsilon, **told)
+            means = _mean(results, plain) | {"popular": float(np.mean(popular)), "delta": delta}
+            bench.row(**row, epsilon=epsilon, **means)
     rows = [r for r in bench.rows if r.get("alone") == "ItemItemRecommender"]
     bench.claim(
         "recommendations nearer to the exact ones than to popularity, at (1, 1e-6) and at ε = 10",
@@ -358,10 +358,10 @@ def alone(bench: Bench, data: dict[str, tuple[Any, Any]]) -> None:
     )
 
 
-def _told(found: list[float], plain: list[float]) -> dict[str, Any]:
-    spread = float(np.std(found, ddof=1) / np.sqrt(len(found)))
+def _mean(results: list[float], plain: list[float]) -> dict[str, Any]:
+    spread = float(np.std(results, ddof=1) / np.sqrt(len(results)))
     return {
-        "ours": float(np.mean(found)),
+        "ours": float(np.mean(results)),
         "error": spread,
         "ceiling": float(np.mean(plain)) if plain else None,
     }
@@ -377,18 +377,18 @@ def recommended(epsilon: float, delta: float, seed: int) -> tuple[float, float, 
     for row, taste in zip(X, rng.integers(0, tastes, users), strict=True):
         row[rng.choice(liked[taste], 6, replace=False, p=popularity[taste])] = True
         row[rng.integers(0, items, 2)] = True
-    asked, hidden = X[:1000].copy(), np.empty(1000, dtype=int)
-    for i, row in enumerate(asked):
+    baskets, hidden = X[:1000].copy(), np.empty(1000, dtype=int)
+    for i, row in enumerate(baskets):
         hidden[i] = rng.choice(np.flatnonzero(row))
         row[hidden[i]] = False
     names = list(range(items))
     budget = Budget(epsilon, delta)
     model = models.ItemItemRecommender(names, budget=budget, random_state=seed).fit(X[1000:])
     exact = models.ItemItemRecommender(names, budget=NoNoise(), random_state=seed).fit(X[1000:])
-    counts = np.where(asked, -np.inf, X[1000:].sum(axis=0).astype(float))
+    counts = np.where(baskets, -np.inf, X[1000:].sum(axis=0).astype(float))
     return (
-        ranked(model.score_items(asked), hidden),
-        ranked(exact.score_items(asked), hidden),
+        ranked(model.score_items(baskets), hidden),
+        ranked(exact.score_items(baskets), hidden),
         ranked(counts, hidden),
     )
 
@@ -400,13 +400,13 @@ def ranked(scores: Any, hidden: Any) -> float:
 
 
 def _reason(row: dict[str, Any]) -> str:
-    """Known reasons; where there is none, the claim fails and somebody must look."""
+    """Return the known reason for a loss; if it is empty, the claim fails and somebody must investigate."""
     if row["score"] == "accuracy" and max(row["ours"], row["theirs"]) < row["guess"] + NEAR:
         return f"nothing but noise: neither is above the share of the largest class, {row['guess']:.2f}"
     if row["model"] == "LogisticRegression" and row["data"] == "adult":
         return TAILS
     if row["score"] == "accuracy" and min(row["ours"], row["theirs"]) > row["ceiling"]:
-        return "both lie above the model without privacy, whose assumptions fail here: noise happens to help"
+        return "both are above the model without privacy, whose assumptions fail here: noise happens to help"
     return REASONS.get(row["model"], "") if row["rows"] < FEW * row["features"] else ""
 
 

@@ -1,7 +1,7 @@
-"""The Adult census table through the whole curator: publish, delete 10,000 people, how often intervals hold.
+"""Publish the Adult census table, delete 10,000 people, and count how often the intervals are right.
 
-The table is found through UNDELETED_ADULT and is not part of the product.  Every run publishes afresh with
-secure noise, deletes the same people, and compares every answer with the exact one of those who remain.
+UNDELETED_ADULT gives the path of the table, which is not part of the product.  Every run publishes again with
+secure noise, deletes the same people, and compares every answer with the exact one for those who remain.
 """
 
 import csv
@@ -76,7 +76,7 @@ GONE = 10_000
 
 
 def exact_answers(rows: list[dict[str, str]]) -> dict[str, float]:
-    """What is true of these people."""
+    """Return the exact answers for these people."""
     ages, hours = ([int(row[name]) for row in rows] for name in ("age", "hours_per_week"))
     masters = sum((row["education"], row["income"]) == ("Masters", ">50K") for row in rows)
     rank = sorted(ages)[max(0, -(-9 * len(ages) // 10) - 1)]
@@ -91,8 +91,8 @@ def exact_answers(rows: list[dict[str, str]]) -> dict[str, float]:
     }
 
 
-def asked(curator: Curator) -> dict[str, Any]:
-    """The same questions, to the publications."""
+def published_answers(curator: Curator) -> dict[str, Any]:
+    """Return the answers of the publications to the same questions."""
 
     def of(name: str) -> tuple[Any, Any]:
         shown = curator.show(name)
@@ -130,7 +130,7 @@ def main() -> None:
         curator = Curator(spec.schema, spec.budget)
         curator._publish(Arrays(table), spec.mechanisms, {})
         curator.delete(leavers)
-        for name, estimate in asked(curator).items():
+        for name, estimate in published_answers(curator).items():
             held[name] += truth[name] in estimate
         curator.close()
     for name, times_held in held.items():
@@ -138,7 +138,7 @@ def main() -> None:
         bench.row(answer=name, exact=truth[name], coverage=share)
         least = 0.95 - 4 * (0.95 * 0.05 / bench.seeds) ** 0.5
         bench.claim(
-            f"{name}: the interval holds as often as it says, less four standard errors",
+            f"{name}: the interval covers the truth as often as stated, less four standard errors",
             share >= least,
             coverage=share,
         )
@@ -146,18 +146,18 @@ def main() -> None:
 
 
 def _once(spec: Spec, store: Path, leavers: list[str]) -> dict[str, float]:
-    """One run on a file, timed."""
+    """Return the times of one run on a file."""
 
     def seconds(work: Callable[[], Any]) -> float:
         started = time.perf_counter()
         work()
         return time.perf_counter() - started
 
-    found: list[Curator] = []
-    publish = seconds(lambda: found.append(Curator.from_spec(spec, store)))
-    delete = seconds(lambda: found[0].delete(leavers))
-    check = seconds(lambda: found[0].check())
-    found[0].close()
+    opened: list[Curator] = []
+    publish = seconds(lambda: opened.append(Curator.from_spec(spec, store)))
+    delete = seconds(lambda: opened[0].delete(leavers))
+    check = seconds(lambda: opened[0].check())
+    opened[0].close()
     return {"publish_seconds": publish, "delete_seconds": delete, "check_seconds": check}
 
 

@@ -1,8 +1,8 @@
-"""How few points the attacker must control, for any ε and δ: the remark after the paper's first theorem.
+"""How many points the attacker must control for each ε and δ: the remark after the paper's first theorem.
 
-For each (ε, δ) the task is set up so that its one-shot algorithm errs by α/n of at most 0.0075, which is
-honest, and the attacker of the theorem plays it.  The blocks that takes grow as log(1/δ)/ε², and the
-recovered share stays what Q(1/(4√(α/n))) says.
+For each (ε, δ) the task is set up so that its one-shot algorithm has an error α/n of at most 0.0075, which is
+honest, and the theorem's attacker plays it.  The number of blocks needed grows as log(1/δ)/ε², and the
+recovered share stays at Q(1/(4√(α/n))).
 """
 
 import math
@@ -23,21 +23,21 @@ def main() -> None:
                 0, math.floor(math.log2(TARGET * N / sigma_of("tight", 64, epsilon, delta) ** 2 * 64))
             )
             k = max(1, math.ceil(2 / epsilon * math.log(2 * (N // t) / 0.05)))
-            found = run(n=N, k=k, t=t, epsilon=epsilon, delta=delta)
+            result = run(n=N, k=k, t=t, epsilon=epsilon, delta=delta)
             bench.row(
                 epsilon=epsilon,
                 delta=delta,
                 k=k,
                 t=t,
                 blocks=N // t,
-                controlled=found["controlled"],
+                controlled=result["controlled"],
                 scale=math.log(1 / delta) / epsilon**2,
-                recovered=found["recovered"],
-                predicted=found["predicted"],
-                honest=found["honest"],
+                recovered=result["recovered"],
+                predicted=result["predicted"],
+                honest=result["honest"],
             )
-            close = abs(found["recovered"] - found["predicted"]) < 0.002
-            bench.claim(f"as predicted at ε = {epsilon}, δ = {delta:g}", close and found["honest"])
+            close = abs(result["recovered"] - result["predicted"]) < 0.002
+            bench.claim(f"as predicted at ε = {epsilon}, δ = {delta:g}", close and result["honest"])
     ratios = [row["blocks"] / row["scale"] for row in bench.rows]
     spread = max(ratios) / min(ratios)
     bench.claim(

@@ -1,7 +1,7 @@
-"""What the benchmarks share: options, JSON with machine facts, checks that fail the run, pictures.
+"""Shared by the benchmarks: options, JSON with facts about the machine, claims, pictures.
 
-Every script prints a table, writes `benchmarks/out/NAME.json` (and a picture where there is one), and exits
-with 1 if a stated figure is missed.
+Every script prints a table, writes `benchmarks/out/NAME.json` (and sometimes a picture), and exits
+with 1 if a claim fails.
 """
 
 import argparse
@@ -17,7 +17,7 @@ OUT = Path(__file__).parent / "out"
 
 
 class Bench:
-    """One benchmark: its figures, and the claims that they must bear out."""
+    """One benchmark: its figures, and the claims that they must support."""
 
     def __init__(
         self,
@@ -40,23 +40,23 @@ class Bench:
         self.claims: list[dict[str, Any]] = []
 
     def row(self, **figures: Any) -> None:
-        """A line of figures, printed and kept."""
+        """Print a row of figures and store it."""
         self.rows.append(figures)
         print("  ".join(f"{key} {_short(value)}" for key, value in figures.items()), flush=True)
 
     def claim(self, text: str, holds: bool, **figures: Any) -> None:
-        """A statement that fails the benchmark when it does not hold."""
+        """Store a claim; the benchmark fails if it does not hold."""
         self.claims.append({"claim": text, "holds": bool(holds), **figures})
         facts = "  ".join(f"{key} {_short(value)}" for key, value in figures.items())
         print(f"{'holds ' if holds else 'MISSED'}  {text}   {facts}", flush=True)
 
     def picture(self, chart: Any) -> None:
-        """An Altair chart, as SVG beside the JSON."""
+        """Save an Altair chart as SVG beside the JSON."""
         self.out.mkdir(parents=True, exist_ok=True)
         chart.save(self.out / f"{self.name}.svg")
 
     def finish(self) -> None:
-        """Write everything down; exit with 1 if a claim was missed."""
+        """Write the JSON file; exit with 1 if a claim was missed."""
         self.out.mkdir(parents=True, exist_ok=True)
         machine = {"python": platform.python_version(), "system": platform.system(), "cores": os.cpu_count()}
         body = {"benchmark": self.name, "seeds": self.seeds, "machine": machine}

@@ -1,8 +1,8 @@
-"""Deletions a second in PostgreSQL, against a hand-written set-based SQL loop that does the same work.
+"""Deletions per second in PostgreSQL, compared with a hand-written set-based SQL loop for the same work.
 
-The loop keeps a row a person and a row a cell, and deletes a batch with one statement that takes the records,
-adds up what they contributed and moves the cells, all inside the server; then it bumps the version and
-commits.  Both run on one server, taking turns.  By the median, batches of 1,000 must reach 60 % of it.
+The loop has one row per person and one row per cell.  It deletes a batch with one statement that removes the
+records, adds up their contributions and updates the cells, all inside the server; then it increments the
+version and commits.  Both run on one server in turns.  In the median, batches of 1,000 must reach 60 % of it.
 """
 
 import sys
@@ -114,7 +114,7 @@ def main() -> None:
         ratio = rates["ours", size] / rates["by hand", size]
         bench.row(batch=size, ours=rates["ours", size], by_hand=rates["by hand", size], ratio=ratio)
     bench.claim("batches of 1,000: at least 60 % of the loop", ratio >= 0.6, ratio=ratio)
-    bench.claim("the store is whole afterwards", not problems)
+    bench.claim("the store is intact afterwards", not problems)
     bench.finish()
 
 

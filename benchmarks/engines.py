@@ -1,13 +1,13 @@
-"""The same publication by every engine, at 20 million rows, in one run: time, memory, and the same integers.
+"""The same publication by every engine, at 20 million rows, in one run: time, memory, and equal integers.
 
     arrays      Arrow reads Parquet, numpy adds in blocks: the default
     duckdb      Ibis on a DuckDB file
     postgres    Ibis on PostgreSQL, on a server that the benchmark starts
     pyspark     Ibis on Spark, local[2], from Parquet
 
-Every statistic there is: group counts, all sums and products of six columns, a histogram of 65,536 bins,
-trees of counts, moments by class.  Processor time is of the process, its children and the server; memory is
-without the server's, which keeps what it is given.  Start-up and loading are apart.
+Every kind of statistic: group counts, all sums and products of six columns, a histogram of 65,536 bins,
+trees of counts, moments by class.  Processor time includes the process, its children and the server; memory
+excludes the server, which uses what it is configured for.  Start-up and loading are measured separately.
 
 `publish.py --engine all` runs the same.
 """
@@ -65,7 +65,7 @@ def statistics() -> tuple[Any, list[Any]]:
 
 
 def engine_of(name: str, place: str) -> Any:
-    """An engine that is ready; what this takes is start-up."""
+    """Return an engine that is ready; the time of this call is start-up."""
     schema, _ = statistics()
     if name == "arrays":
         from undeleted.curate.files import read
@@ -75,14 +75,14 @@ def engine_of(name: str, place: str) -> Any:
     from undeleted.curate.engines.ibis import Ibis
 
     connection, _, table = place.rpartition(" ")
-    found = Ibis(schema, connected(connection, table, Path()))
+    engine = Ibis(schema, connected(connection, table, Path()))
     if name == "pyspark":  # the first job of a session starts its workers
-        found._ask(found._raw.limit(1))
-    return found
+        engine._ask(engine._raw.limit(1))
+    return engine
 
 
 def measure(name: str, place: str, server: int) -> None:
-    """In a process of its own: start up, add up, and say what was found."""
+    """In a separate process: start up, compute the statistics, and print the facts as JSON."""
     from undeleted.curate.engines.scan import scan
     from undeleted.curate.files import blocks
 
@@ -118,7 +118,7 @@ def _cpu(server: int) -> float:
 
 
 def _processes() -> dict[int, tuple[int, int]]:
-    """By process: its parent, and its ticks with those of children that have ended."""
+    """By process: its parent, and its ticks including those of its ended children."""
     found = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -130,7 +130,7 @@ def _processes() -> dict[int, tuple[int, int]]:
 
 
 def _memory() -> float:
-    """Peak memory of this process and of those it started, in MB; a server keeps its own."""
+    """Peak memory of this process and of those it started, in MB; without the server."""
     parents, wanted = _processes(), {os.getpid()}
     while more := {pid for pid, (parent, _) in parents.items() if parent in wanted} - wanted:
         wanted |= more
@@ -145,7 +145,7 @@ def _memory() -> float:
 
 
 def prepared(name: str, parquet: Path, folder: Path) -> tuple[str, Any]:
-    """The same rows where an engine wants them; and the server, if it has one."""
+    """Load the same rows into an engine; return their place, and the server if there is one."""
     if name == "arrays":
         return str(parquet), None
     if name == "pyspark":

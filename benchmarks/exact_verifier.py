@@ -1,7 +1,7 @@
 """How the exact verifier's time grows with the number of transcripts |Z|^(k+1), and how much merging saves.
 
-A noisy sum recomputed after every deletion is the hardest of our curators for it: every output is noisy
-and none follows from another.  The peer is the program as the definition writes it (every ordered data
+A noisy sum recomputed after every deletion is our hardest curator for it: every output is noisy and none
+follows from another.  It is compared with the linear program as written in the definition (every ordered data
 set, every view, nothing merged), solved by the same HiGHS on the same world.
 """
 
@@ -12,11 +12,11 @@ from math import factorial, prod
 import altair as alt
 
 from bench import Bench
-from undeleted.verify.best_simulator import Channel
-from undeleted.verify.exact import FiniteWorld, verify
-from undeleted.verify.history_tree import by_value, grow, leaves, restricted, sequences, spread
-from undeleted.verify.small_worlds import Noise, subject
-from undeleted.verify.step_laws import Steps
+from undeleted.verifying.best_simulator import Channel
+from undeleted.verifying.exact import FiniteWorld, verify
+from undeleted.verifying.history_tree import by_value, grow, leaves, restricted, sequences, spread
+from undeleted.verifying.small_worlds import Noise, named_world
+from undeleted.verifying.step_laws import Steps
 
 WORLDS = (  # domain, n, k, low, high
     (2, 3, 1, 0, 3),
@@ -28,14 +28,14 @@ WORLDS = (  # domain, n, k, low, high
     (3, 4, 2, -1, 9),
     (2, 3, 3, 0, 3),
 )
-PLAIN_UP_TO = 12_000  # variables of one plain program, beyond which it is only counted
+PLAIN_UP_TO = 12_000  # variables of a plain program; a larger one is not solved
 
 
 def main() -> None:
     bench = Bench("exact_verifier", __doc__ or "", seeds=1)
     for domain, n, k, low, high in WORLDS:
-        world = subject("recompute-sum", domain=domain, n=n, k=k, noise=Noise(low=low, high=high)).world
-        found = verify(world, time_limit=300)
+        world = named_world("recompute-sum", domain=domain, n=n, k=k, noise=Noise(low=low, high=high)).world
+        result = verify(world, time_limit=300)
         transcripts = (high - low + 1) ** (k + 1)
         plain = _plain_seconds(world)
         bench.row(
@@ -44,16 +44,16 @@ def main() -> None:
             k=k,
             outputs=high - low + 1,
             transcripts=transcripts,
-            delta=float(found.literal.lower),
-            delta_keep_z0=float(found.keep_z0.lower),
-            certified=found.certified,
-            variables=found.variables,
-            plain_variables=found.plain_variables,
-            smaller=found.plain_variables / found.variables,
-            seconds=found.seconds,
+            delta=float(result.literal.lower),
+            delta_keep_z0=float(result.keep_z0.lower),
+            certified=result.certified,
+            variables=result.variables,
+            plain_variables=result.plain_variables,
+            smaller=result.plain_variables / result.variables,
+            seconds=result.seconds,
             plain_seconds=plain,
         )
-        bench.claim(f"certified at |X| = {domain}, n = {n}, k = {k}", found.certified)
+        bench.claim(f"certified at |X| = {domain}, n = {n}, k = {k}", result.certified)
     large = next(row for row in bench.rows if row["outputs"] == 11)
     bench.claim(
         "|X| = 3, n = 4, k = 2, 11 outputs in under 30 s", large["seconds"] < 30, seconds=large["seconds"]

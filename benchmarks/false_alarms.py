@@ -1,7 +1,7 @@
-"""How often an audit accuses a target that is safe, and how often it catches its leaky twin in the same time.
+"""How often an audit accuses a safe target, and how often it catches a leaky variant.
 
-Every audit has a seed of its own and a few seconds; a false alarm is `broken`, `not perfectly safe`, or a
-`forgets: no` where it forgets.  The stated rate is 5 % an audit.
+Every audit has its own seed and a few seconds; a false alarm is `broken`, `not perfectly safe`, or
+`forgets: no` for a target that forgets.  The stated rate is 5 % per audit.
 """
 
 from concurrent.futures import ProcessPoolExecutor
@@ -11,41 +11,41 @@ from typing import Any
 from scipy.stats import binom
 
 from bench import Bench
-from undeleted.audit.auditor import Options, audit
-from undeleted.audit.confidence_bounds import at_most
-from undeleted.audit.targets import Named
+from undeleted.auditing.auditor import Options, audit
+from undeleted.auditing.confidence_bounds import at_most
+from undeleted.auditing.targets import TargetSpec
 from undeleted.errors import TargetFailed
 
 TINY = Path(__file__).parents[1] / "tests" / "audit" / "curators" / "tiny.py"
 RATE = 0.05
-SAFE: dict[str, Named] = {
-    "noisy sum": Named("mechanism:noisy-sum"),
-    "noisy sum, ε = 4": Named("mechanism:noisy-sum", {"epsilon": 4}),
-    "noisy histogram": Named("mechanism:noisy-histogram", {"high": 2}),
-    "tree counter": Named("baseline:tree-counter"),
-    "pad that tells the deleted": Named("baseline:xor-pad"),
-    "noise once, coins shown": Named(f"{TINY}:NoiseOnce"),
-    "accident in one seed of fifty": Named(f"{TINY}:RarelyRandom"),
-    "exact sum": Named("mechanism:exact-sum"),
-    "GaussianNB, all public": Named("sklearn.naive_bayes:GaussianNB", see=("fitted",)),
-    "River's mean": Named("river.stats:Mean"),
+SAFE: dict[str, TargetSpec] = {
+    "noisy sum": TargetSpec("mechanism:noisy-sum"),
+    "noisy sum, ε = 4": TargetSpec("mechanism:noisy-sum", {"epsilon": 4}),
+    "noisy histogram": TargetSpec("mechanism:noisy-histogram", {"high": 2}),
+    "tree counter": TargetSpec("baseline:tree-counter"),
+    "pad that reveals the deleted": TargetSpec("baseline:xor-pad"),
+    "noise once, coins shown": TargetSpec(f"{TINY}:NoiseOnce"),
+    "accident in one seed of fifty": TargetSpec(f"{TINY}:RarelyRandom"),
+    "exact sum": TargetSpec("mechanism:exact-sum"),
+    "GaussianNB, all public": TargetSpec("sklearn.naive_bayes:GaussianNB", see=("fitted",)),
+    "River's mean": TargetSpec("river.stats:Mean"),
 }
-KEEPS_NOISE = ("tree counter",)  # more noise than afresh: `no` is right
-LEAKY: dict[str, Named] = {
-    "pad that tells the undeleted": Named("baseline:xor-undeleted"),
-    "noise drawn again": Named(f"{TINY}:FreshNoise"),
-    "exact median": Named("retrain:median"),
-    "least squares": Named("sklearn.linear_model:LinearRegression"),
+KEEPS_NOISE = ("tree counter",)  # it has more noise than a fresh start: `no` is correct
+LEAKY: dict[str, TargetSpec] = {
+    "pad that reveals the undeleted": TargetSpec("baseline:xor-undeleted"),
+    "noise drawn again": TargetSpec(f"{TINY}:FreshNoise"),
+    "exact median": TargetSpec("retrain:median"),
+    "least squares": TargetSpec("sklearn.linear_model:LinearRegression"),
 }
 
 
-def one(job: tuple[str, Named, int, float]) -> dict[str, Any]:
+def one(job: tuple[str, TargetSpec, int, float]) -> dict[str, Any]:
     name, target, seed, budget = job
     try:
-        found = audit(target, Options(budget=budget, seed=seed))
+        result = audit(target, Options(budget=budget, seed=seed))
     except TargetFailed as failure:
         return {"name": name, "accused": False, "forgets": "failed", "why": str(failure)}
-    return {"name": name, "accused": found.broken, "forgets": found.forgets.verdict}
+    return {"name": name, "accused": result.broken, "forgets": result.forgets.verdict}
 
 
 def main() -> None:
@@ -79,7 +79,7 @@ def main() -> None:
         rate_at_most=at_most(alarms, audits, 0.05),
     )
     bench.claim(
-        "the leaky twins are caught, nine times in ten", missed <= 0.1 * (len(jobs) - audits), missed=missed
+        "the leaky variants are caught nine times in ten", missed <= 0.1 * (len(jobs) - audits), missed=missed
     )
     bench.finish()
 

@@ -1,8 +1,8 @@
-"""A deletion from every estimator beside retraining scikit-learn's, and beside a bare loop of numpy.
+"""Time a deletion from every estimator, compared with retraining scikit-learn's and with a bare numpy loop.
 
-100,000 rows of 20 features.  A deletion is `forget` of one row, its validation included; it is timed with
-and without reading the answers again (slopes, means, quantiles), which are computed when somebody asks.
-The floor for linear models subtracts a row from the normal equations and solves them, without a check.
+100,000 rows of 20 features.  A deletion is `forget` of one row, including its validation; it is timed with
+and without reading the answers again (slopes, means, quantiles), which are computed on request.
+The floor for linear models subtracts a row from the normal equations and solves them, without any checks.
 """
 
 import math
@@ -19,7 +19,7 @@ from bench import Bench
 from undeleted import models
 
 ROWS, FEATURES, CATEGORIES = 100_000, 20, 8
-DIMENSIONS = 10  # of what is clustered
+DIMENSIONS = 10  # for clustering
 DELETIONS = 2_000
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 LINEAR = ("LinearRegression", "Ridge", "LogisticRegression")
@@ -72,7 +72,7 @@ def data(name: str, rows: int, seed: int) -> tuple[Any, Any]:
 
 
 def timed(make: Callable[[], Any], arguments: tuple[Any, ...], repeats: int) -> float:
-    """Retraining, the least of several runs: what the machine can do when nobody disturbs it."""
+    """Return the seconds of retraining: the minimum of several runs, to exclude other load."""
     best = math.inf
     for _ in range(repeats):
         began = time.perf_counter()
@@ -82,20 +82,20 @@ def timed(make: Callable[[], Any], arguments: tuple[Any, ...], repeats: int) -> 
 
 
 def deletions(model: Any, X: Any, y: Any, rows: int, answers: bool) -> float:
-    """Seconds a deletion, one by one; the least of ten parts."""
+    """Return the seconds per deletion, one by one; the minimum of ten parts."""
     step, best = rows // 10, math.inf
     for start in range(0, rows, step):
         began = time.perf_counter()
         for i in range(start, start + step):
             model.forget(X[i : i + 1], None if y is None else y[i : i + 1])
             if answers:
-                model._told()
+                model._cached_answers()
         best = min(best, (time.perf_counter() - began) / step)
     return best
 
 
 def in_batches(model: Any, X: Any, y: Any) -> float:
-    """Seconds a row, of batches; the least of five."""
+    """Return the seconds per row in batches; the minimum of five."""
     best = math.inf
     for start in range(ROWS - 5 * BATCH, ROWS, BATCH):
         rows = slice(start, start + BATCH)
@@ -106,7 +106,7 @@ def in_batches(model: Any, X: Any, y: Any) -> float:
 
 
 def bare(X: Any, y: Any, rows: int) -> float:
-    """Subtract and solve, with an intercept, and nothing else."""
+    """Return the seconds to subtract and solve, with an intercept, and nothing else."""
     Z = np.column_stack([np.ones(len(X)), X])
     A, b = Z.T @ Z, Z.T @ y
     step, best = rows // 10, math.inf
@@ -162,7 +162,7 @@ def main() -> None:
         bench.claim(f"{name}: less than {BATCHED:g} µs a row in batches", rows[name]["batched_us"] < BATCHED)
     for name in LINEAR:
         bench.claim(
-            f"{name}: a deletion within twice a bare subtraction and solution", rows[name]["over_bare"] <= 2
+            f"{name}: a deletion takes at most twice a bare subtract and solve", rows[name]["over_bare"] <= 2
         )
     for name in ("LinearRegression", "GaussianNB"):
         times, sizes = [], []
@@ -170,12 +170,12 @@ def main() -> None:
             X, y = data(name, size, 2)
             model = getattr(models, name)(**OURS[name], random_state=1).fit(X, y)
             passes = [deletions(model, X, y, DELETIONS, answers=False) for _ in range(3)]
-            times.append(1e6 * min(passes))  # a neighbour on the machine may disturb a whole pass
+            times.append(1e6 * min(passes))  # other load on the machine may disturb a whole pass
             sizes.append(len(pickle.dumps(model)))
             bench.row(model=name, rows=size, forget_us=times[-1], pickled_kb=sizes[-1] / 1e3)
             del X, y
-        bench.claim(f"{name}: flat from 10⁴ to 10⁷ rows", max(times) <= 1.5 * min(times), us=times)
-        bench.claim(f"{name}: a model as large at 10⁷ rows", max(sizes) - min(sizes) < 1000, bytes=sizes[-1])
+        bench.claim(f"{name}: constant time from 10⁴ to 10⁷ rows", max(times) <= 1.5 * min(times), us=times)
+        bench.claim(f"{name}: no larger at 10⁷ rows", max(sizes) - min(sizes) < 1000, bytes=sizes[-1])
     bench.finish()
 
 

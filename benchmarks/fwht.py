@@ -1,7 +1,7 @@
-"""The Walsh–Hadamard transform against a plain read-write pass over the same array, n = 2¹⁶ … 2²⁶.
+"""The Walsh–Hadamard transform compared with a plain read-write pass over the array, n = 2¹⁶ … 2²⁶.
 
-Runs of both kernels and of the pass are interleaved; medians.  At 2²⁴ numba may take 15 passes (goal 10) and
-needs no second array; numpy may take 60.
+Runs of both kernels and of the pass are interleaved; figures are medians.  At 2²⁴ numba may take the time of
+15 passes (goal 10) and must not need a second array; numpy may take 60.
 """
 
 import functools
@@ -16,7 +16,7 @@ from bench import Bench
 from undeleted.games.reconstruction.walsh_hadamard import fwht
 
 LEVELS = (16, 18, 20, 22, 24, 26)
-REST = 0.1  # seconds: the threads of a BLAS spin for a while after their work, and would take a core
+REST = 0.1  # seconds: BLAS threads spin for a while after their work, and would occupy a core
 LIMITS = {"numba": 15, "numpy": 60}
 
 
@@ -70,7 +70,7 @@ def timed(work: Callable[[Any], None], array: Any) -> float:
 
 
 def second_array(n: int) -> float:
-    """What numba's kernel allocates beside the array, as a share of it."""
+    """Return the extra memory that numba's kernel allocates, as a share of the array."""
     array = np.ones(n)
     tracemalloc.start()
     fwht(array, kernel="numba")

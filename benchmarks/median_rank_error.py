@@ -4,7 +4,7 @@
     ignore      the exact median, left as it is (M4)
     recompute   the grown tree recomputed after every deletion, the budget split over k + 1 releases (M11)
 
-and on a domain of 2¹⁶ values, where a tree over time can hold a whole tree over values per node:
+and on a domain of 2¹⁶ values, where each node of a tree over time can hold a whole tree over values:
 
     subtract    complete range counts, from which the leavers are subtracted
     continual   a first release, less a binary-tree count of the deletions (M9)
@@ -29,14 +29,14 @@ from undeleted.games.baselines.tree_counter import TreeCounter
 PEOPLE, DELETIONS = 10**6, (10, 1_000, 100_000)
 WIDE, NARROW = Number("x", min=0, max=2**32 - 1), Number("x", min=0, max=2**16 - 1)
 PURE, APPROXIMATE = Budget(1.0), Budget(1.0, 1e-6)
-# What prototypes measured; ours must come within a fifth of it, or better.
+# Errors of prototypes; ours must be at most a fifth larger.
 SUBTRACT = {(0.0, 10): 25, (0.0, 1_000): 24, (0.0, 100_000): 32}
 SUBTRACT |= {(1e-6, 10): 21, (1e-6, 1_000): 22, (1e-6, 100_000): 34}
 IGNORE = {10: 4, 1_000: 499, 100_000: 49_999}
 
 
 def people(distribution: str, top: int) -> IntArray:
-    """Sorted values: spread evenly, or a normal on a log scale (as incomes are)."""
+    """Return sorted values: uniform, or normal on a log scale (like incomes)."""
     if distribution == "uniform":
         return np.sort(seeded("people").integers(0, top, PEOPLE))
     logs = seeded("people").noisy(DiscreteGaussian(1.5e9), np.full(PEOPLE, 14 * 10**9)) / 1e9
@@ -89,7 +89,7 @@ def on_the_wide_domain(bench: Bench, data: str) -> None:
 
 
 def share_of(budget: Budget, releases: int, once: GrownRangeCounts) -> Budget | Zcdp:
-    """What each of so many equal releases may spend."""
+    """Return the budget that each of `releases` equal releases may spend."""
     if budget.delta == 0:
         return Budget(budget.epsilon / releases)
     noise = calibrate([(1,) * once.levels], budget, times=releases)[0]
@@ -113,7 +113,7 @@ def on_the_narrow_domain(bench: Bench) -> None:
                 coins = seeded(f"narrow {seed}")
                 noisy = Cells(add_noise(once.statistic, once.laws, remaining, coins))
                 ours.append(rank_error(left, once.median(noisy).value))
-                # What the counter publishes after the last deletion: a first noise, and one for every block.
+                # The counter's output after the last deletion has one noise for the start and one per block.
                 noisy = Cells(add_noise(once.statistic, counter.first_laws, remaining, coins))
                 for _ in range(k.bit_count()):
                     noisy = Cells(add_noise(once.statistic, counter.stream_laws, noisy.value, coins))
@@ -123,22 +123,22 @@ def on_the_narrow_domain(bench: Bench) -> None:
 
 
 def check(bench: Bench) -> None:
-    found = {(r["method"], r["domain"], r["data"], r["delta"], r["k"]): r["mean"] for r in bench.rows}
+    means = {(r["method"], r["domain"], r["data"], r["delta"], r["k"]): r["mean"] for r in bench.rows}
     for (delta, k), figure in SUBTRACT.items():
-        mean = found["subtract", "2^32", "uniform", delta, k]
+        mean = means["subtract", "2^32", "uniform", delta, k]
         text = f"subtract within a fifth of {figure} after {k:,} deletions"
         bench.claim(text, mean <= 1.2 * figure, delta=delta, mean=mean)
     for k, figure in IGNORE.items():
-        mean = found["ignore", "2^32", "uniform", 0.0, k]
-        bench.claim(f"ignore misses by its exact worst case after {k:,}", mean == figure, mean=mean)
+        mean = means["ignore", "2^32", "uniform", 0.0, k]
+        bench.claim(f"ignore has exactly its worst-case error after {k:,}", mean == figure, mean=mean)
     for delta in (0.0, 1e-6):
-        ours = found["subtract", "2^32", "uniform", delta, 100_000]
-        theirs = found["recompute", "2^32", "uniform", delta, 100_000]
+        ours = means["subtract", "2^32", "uniform", delta, 100_000]
+        theirs = means["recompute", "2^32", "uniform", delta, 100_000]
         bench.claim("subtract beats recompute a hundredfold at 100,000", theirs >= 100 * ours, delta=delta)
         for k in DELETIONS:
             narrow, tree = (
-                found["subtract", "2^16", "uniform", delta, k],
-                found["continual", "2^16", "uniform", delta, k],
+                means["subtract", "2^16", "uniform", delta, k],
+                means["continual", "2^16", "uniform", delta, k],
             )
             bench.claim(
                 f"subtract beats continual after {k:,}",

@@ -1,4 +1,4 @@
-"""diffprivlib's side of the accuracy comparison, run by `accuracy.py` in an environment of its own.
+"""diffprivlib's side of the accuracy comparison, run by `accuracy.py` in a separate environment.
 
     python peer_diffprivlib.py DATA.npz SEEDS EPSILON       a JSON line per result
 
@@ -32,13 +32,13 @@ from tasks import (
     spread,
 )
 
-PATIENCE = (
-    20  # seconds of its own work; its sampler for eigenvectors rejects for ever where they are well known
+TIMEOUT = (
+    20  # seconds of its own work; its sampler for eigenvectors rejects for ever if they are well determined
 )
 
 
 def score(model: str, data: Any, rows: Any, test: Any, epsilon: float, seed: int) -> float:
-    """One release of these rows, and how good it is."""
+    """Fit one release on these rows and return its score."""
     X, y = data
     d = X.shape[1]
     box: dict[str, Any] = {"bounds": (-1, 1)}
@@ -80,7 +80,7 @@ def score(model: str, data: Any, rows: Any, test: Any, epsilon: float, seed: int
 
 
 def from_histograms(X: Any, y: Any, rows: Any, test: Any, epsilon: float, seed: int) -> Any:
-    """It has no naive Bayes on categories; what its user would build of its histograms."""
+    """Naive Bayes on categories, which diffprivlib lacks, as a user would build it from its histograms."""
     rng = np.random.RandomState(seed)
     joint = np.zeros((len(test), 2))
     for i, k in enumerate(ADULT_CATEGORIES.values()):
@@ -95,13 +95,13 @@ def from_histograms(X: Any, y: Any, rows: Any, test: Any, epsilon: float, seed: 
     return joint.argmax(axis=1)
 
 
-def out_of_patience(*_: Any) -> None:
-    raise TimeoutError(f"no answer in {PATIENCE} s")
+def timed_out(*_: Any) -> None:
+    raise TimeoutError(f"no answer in {TIMEOUT} s")
 
 
 def main(path: str, seeds: int, epsilon: float) -> None:
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGPROF, out_of_patience)
+    signal.signal(signal.SIGPROF, timed_out)
     with np.load(path) as arrays:
         data = {name: (arrays[name + " X"], arrays[name + " y"]) for name in {k[:-2] for k in arrays.files}}
     for model, names in TASKS.items():
@@ -118,7 +118,7 @@ def main(path: str, seeds: int, epsilon: float) -> None:
                     result[when] = None
                     try:
                         if failed[when] < 2:
-                            signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+                            signal.setitimer(signal.ITIMER_PROF, TIMEOUT)
                             result[when] = score(model, data[name], rows, test, share, coins)
                     except (TimeoutError, RuntimeError, np.linalg.LinAlgError) as error:
                         failed[when] += 1

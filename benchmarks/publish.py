@@ -1,8 +1,8 @@
-"""Statistics of a large Parquet file, against a hand-written DuckDB and numpy loop, in the same run.
+"""Statistics of a large Parquet file, compared with a hand-written DuckDB and numpy loop, in one run.
 
 20 million rows of six columns: 200 group counts, every sum and product of the six (28), and a histogram of
-65,536 bins.  Each side runs in a process of its own; processor time must be at most 1.3 times the loop's, and
-peak memory under 1 GB.  What the records table adds is measured on a tenth of the rows, apart.
+65,536 bins.  Each side runs in its own process; processor time must be at most 1.3 times the loop's, and peak
+memory under 1 GB.  The extra cost of the records table is measured separately, on a tenth of the rows.
 
 With `--engine arrays --engine duckdb …` (or `--engine all`) the engines are compared instead: see engines.py.
 """
@@ -27,7 +27,7 @@ MOST = {"a": 9, "b": 19, "c": 65_535, "d": 999, "e": 499, "f": 99}
 
 
 def write(path: Path, rows: int, *, ids: bool = False) -> None:
-    """A table of numbers that never were anybody's."""
+    """Write a table of random numbers."""
     generator = np.random.default_rng(7)
     writer = None
     for start in range(0, rows, BLOCK):
@@ -99,7 +99,7 @@ def records(path: str) -> list[int]:
 
 
 def measured(side: str, path: Path) -> dict[str, float]:
-    """One side in a process of its own: processor seconds, wall seconds, peak memory, and what it found."""
+    """Run one side in its own process; return processor and wall seconds, peak memory, and its totals."""
     done = subprocess.run(
         [sys.executable, __file__, "--side", side, str(path)], capture_output=True, text=True, check=True
     )
@@ -107,7 +107,7 @@ def measured(side: str, path: Path) -> dict[str, float]:
 
 
 def side(name: str, path: str) -> None:
-    # Start-up is not what is compared.
+    # Import before timing: start-up is not compared.
     for module in ("duckdb", "pyarrow.parquet", "pyarrow.compute", "undeleted.curate.curator"):
         importlib.import_module(module)
     started, before = time.perf_counter(), time.process_time()

@@ -1,8 +1,8 @@
-"""What things cost by the row, the publication and the deletion: the units that the page on sizing adds up.
+"""Measure the cost per row, publication and deletion: the units for the page on sizing.
 
 Stores of two million people with a few publications, and of a thousand publications, in SQLite and in
 PostgreSQL: how fast records are loaded, how many bytes they take, what a deletion costs alone and in batches,
-how that grows with the number of publications, and what `check` and `vacuum` cost a record.
+how that grows with the number of publications, and what `check` and `vacuum` cost per record.
 """
 
 import sys
@@ -50,7 +50,7 @@ def seconds(work: Any) -> float:
 
 
 def deletions(store: Store, left: list[str]) -> tuple[float, float]:
-    """Seconds for a deletion, alone and in a batch."""
+    """Return the seconds per deletion, alone and in batches."""
     single = seconds(lambda: [(store.delete([left.pop()]), store.erase()) for _ in range(SINGLE)]) / SINGLE
     batches = [[left.pop() for _ in range(BATCH)] for _ in range(BATCHES)]
     batched = seconds(lambda: [(store.delete(b), store.erase()) for b in batches]) / (BATCH * BATCHES)
@@ -79,9 +79,9 @@ def main() -> None:
                     file = Path(folder) / f"{kind}-{name}"
                     return str(file) if kind == "sqlite" else server.url(name, f"{file}.key")
 
-                whole = publishing(N, FEW)
+                published = publishing(N, FEW)
                 started = time.perf_counter()
-                store = create_store(place("few"), whole)
+                store = create_store(place("few"), published)
                 load = (time.perf_counter() - started) / N
                 left = [f"p{i}" for i in rng.permutation(N)]
                 single, batched = deletions(store, left)
@@ -108,7 +108,7 @@ def main() -> None:
                     single_us_a_publication=1e6 * max(0.0, many_single - single) / (MANY - FEW),
                     batched_us_a_publication=1e6 * max(0.0, many_batched - batched) / (MANY - FEW),
                 )
-                bench.claim(f"{kind}: the stores are whole afterwards", store.check() == [])
+                bench.claim(f"{kind}: the stores are intact afterwards", store.check() == [])
                 store.close()
     finally:
         server.remove()

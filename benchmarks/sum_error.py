@@ -1,11 +1,11 @@
-"""The error of a sum after k deletions: subtracting does not grow at all, recomputing does.
+"""The error of a sum after k deletions: it does not grow if we subtract, and grows if we recompute.
 
 200,000 people with a number from 0 to 100; the k largest leave.  Mean absolute error of the last release:
 
     subtract    one noisy sum, from which the leavers are subtracted (M3)
     ignore      one noisy sum, left as it is (M8)
     split       recomputed after every deletion, the budget split over all k + 1 releases (M11)
-    fixed       recomputed after every deletion with the whole budget each time; what that costs is shown
+    fixed       recomputed after every deletion with the whole budget each time; the total ε is shown
 """
 
 import altair as alt
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def check(bench: Bench) -> None:
-    """Ours is flat (the very same noise, so exactly); recomputing with a split budget grows."""
+    """Check that our error is constant (exactly: the noise is the same), and that a split budget's grows."""
     for budget in BUDGETS:
         errors = {
             m: [r["error"] for r in bench.rows if (r["method"], r["delta"]) == (m, budget.delta)]

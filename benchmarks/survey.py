@@ -1,4 +1,4 @@
-"""The survey of definitions, cell by cell, with the time that each definition takes."""
+"""Compute every cell of the survey of definitions, and time each definition."""
 
 import time
 

@@ -1,7 +1,7 @@
 """Turn benchmark output into pages of the docs; each page has its file in `pages/`.
 
-python benchmarks/tables.py            take benchmarks/out/*.json, keep them in docs/results, write the pages
-python benchmarks/tables.py --check    fail if a page is not what docs/results gives
+python benchmarks/tables.py            copy benchmarks/out/*.json to docs/results, write the pages
+python benchmarks/tables.py --check    fail if a page does not match docs/results
 """
 
 import shutil
@@ -41,7 +41,7 @@ def main() -> int:
     if sys.argv[1:] == ["--check"]:
         stale = [name for name, page in PAGES.items() if (DOCS / name).read_text(encoding="utf-8") != page()]
         for name in stale:
-            print(f"docs/{name} is not what docs/results gives; run benchmarks/tables.py", file=sys.stderr)
+            print(f"docs/{name} does not match docs/results; run benchmarks/tables.py", file=sys.stderr)
         return int(bool(stale))
     RESULTS.mkdir(parents=True, exist_ok=True)
     for name in KEPT:

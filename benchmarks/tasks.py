@@ -1,6 +1,6 @@
-"""Data sets with public bounds, splits and scores: what an accuracy comparison shares with its peer.
+"""Data sets with public bounds, splits and scores, shared by both sides of the accuracy comparison.
 
-Imports numpy alone, because the peer runs it in an environment of its own.  All features are scaled to
+It imports only numpy, because diffprivlib's side runs in a separate environment.  All features are scaled to
 [−1, 1] by bounds that are known without the data: those of the data sets' own documentation, rounded.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 EPSILONS = (0.1, 1.0, 10.0)
 COMPONENTS = 2
 DECILES = np.arange(1, 10) / 10
-FIRST_SEED = 8000  # the estimators were written while looking at others
+FIRST_SEED = 8000  # other seeds were used while the estimators were written
 TREES, DEPTH = 10, 8  # of both forests
 BLOBS = {"blobs in 2-d": (2, 5), "blobs in 5-d": (5, 8), "blobs in 10-d": (10, 5)}  # dimensions, clusters
 BLOB_ROWS = 28_571  # of which seven tenths are 20,000
@@ -101,7 +101,7 @@ LOWER_IS_BETTER = ("error", "rank error", "inertia")
 
 
 def scaled(values: Any, bounds: Any) -> Any:
-    """Numbers between public bounds, as −1 to 1."""
+    """Scale numbers between public bounds to [−1, 1]."""
     low, high = np.array(bounds, dtype=float).reshape(-1, 2).T
     return np.clip(2 * (np.asarray(values, dtype=float) - low) / (high - low) - 1, -1, 1)
 
@@ -119,13 +119,13 @@ def labelled(predicted: Any, exact: Any) -> float:
 
 
 def explained(predicted: Any, exact: Any) -> float:
-    """R² of predictions that are moved to the target's public bounds, which favours wild ones."""
+    """R² of predictions that are clipped to the target's public bounds, which favours wild ones."""
     residual = np.clip(predicted, -1, 1) - exact
     return float(1 - np.mean(residual**2) / np.var(exact))
 
 
 def captured(components: Any, rows: Any) -> float:
-    """Variance along the components, as a share of the most that so many can capture."""
+    """Variance along the components, as a share of the maximum for that many components."""
     covariance = np.cov(rows.T)
     most = np.linalg.eigvalsh(covariance)[-len(components) :].sum()
     basis = np.linalg.qr(np.asarray(components).T)[0]
@@ -140,18 +140,18 @@ def off(mean: Any, scale: Any, rows: Any) -> float:
 
 
 def misranked(deciles: Any, rows: Any) -> float:
-    """How far from its share each published decile lies: 0 where the share is within the ties of a value."""
-    found = []
+    """The mean distance of each published decile from its share; 0 if the share is within the ties."""
+    errors = []
     for i in range(rows.shape[1]):
         column = np.sort(rows[:, i])
         below = np.searchsorted(column, deciles[:, i] - 1e-3, side="left") / len(column)
         upto = np.searchsorted(column, deciles[:, i] + 1e-3, side="right") / len(column)
-        found.append(np.maximum(0, np.maximum(below - DECILES, DECILES - upto)))
-    return float(np.mean(found))
+        errors.append(np.maximum(0, np.maximum(below - DECILES, DECILES - upto)))
+    return float(np.mean(errors))
 
 
 def spread(centres: Any, rows: Any, labels: Any) -> float:
-    """Inertia, in times that of clusters found without privacy, whose labels are given."""
+    """Inertia relative to that of the clusters without privacy, whose labels are given."""
     nearest = [((part[:, None] - centres) ** 2).sum(axis=2).min(axis=1).sum() for part in parted(rows)]
     best = sum(((rows[labels == k] - rows[labels == k].mean(axis=0)) ** 2).sum() for k in np.unique(labels))
     return float(sum(nearest) / best)

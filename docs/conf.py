@@ -33,7 +33,7 @@ html_copy_source = False
 
 
 def setup(app):  # type: ignore[no-untyped-def]
-    """The reference is written anew before every build; machinery of scikit-learn stays out of it."""
+    """The reference is generated again before every build; it leaves out the internals of scikit-learn."""
     app.connect("builder-inited", lambda _: generated.write())
     app.connect("autodoc-skip-member", skip)
 

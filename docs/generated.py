@@ -1,10 +1,10 @@
-"""Pages of the reference that are made of the code itself.
+"""Generate the reference pages that follow from the code.
 
 python docs/generated.py            write them
-python docs/generated.py --check    fail if one is not what the code gives
+python docs/generated.py --check    fail if a page is out of date
 
-All are kept in the repository.  `commands.md`, `names.md` and `values.md` follow from the code alone,
-`licences.md` from the environment, which must have every extra (`make docs` sees to that).
+All pages are committed.  `commands.md`, `names.md` and `values.md` are generated from the code alone,
+`licences.md` from the environment, which must have every extra installed (`make docs` does that).
 """
 
 import re
@@ -34,12 +34,12 @@ FOR = {
     "docs": "This documentation (`docs`)",
     "services": "Tests of services (`services`)",
 }
-LICENCES = {"axe-playwright-python": "MIT; axe-core within it MPL-2.0"}  # what the metadata leave out
+LICENCES = {"axe-playwright-python": "MIT; axe-core within it MPL-2.0"}  # missing from the metadata
 
 
 def commands() -> str:
     """Every command with its options, from the parser."""
-    lines = ["# Commands", "", "Generated from the command line itself; do not edit.", ""]
+    lines = ["# Commands", "", "Generated from the command-line parser; do not edit.", ""]
     lines += [
         "Results go to stdout, progress and errors to stderr. Exit codes: 0 fine, 1 a finding, 2 misuse or ",
         "bad input, 3 a target failed or the result is open, 70 a bug of ours. The store is `--store`, else",
@@ -72,8 +72,8 @@ def walk() -> Iterator[tuple[tuple[str, ...], Any]]:
     for name, command in root.commands.items():  # type: ignore[attr-defined]
         if name == "attack":
             for attack in attacks:
-                whole = typer.main.get_command(build(["attack", attack]))
-                yield (name, attack), whole.commands[name].commands[attack]  # type: ignore[attr-defined]
+                full = typer.main.get_command(build(["attack", attack]))
+                yield (name, attack), full.commands[name].commands[attack]  # type: ignore[attr-defined]
         elif hasattr(command, "commands"):
             if name == "definitions":
                 yield (name,), command
@@ -99,15 +99,15 @@ def option(parameter: Any) -> str:
 
 
 def plain(text: str) -> str:
-    """Help without the marks of the terminal."""
+    """Help text without terminal markup."""
     return re.sub(r"\[/?\w+\]", "", text).strip()
 
 
 def names() -> str:
-    """Everything that has a name, and the tree of errors."""
+    """All registered names, and the tree of errors."""
     lines = ["# Names", "", "Generated from the folders and from `errors.py`; do not edit.", ""]
     lines += [
-        "A file `noisy_sum.py` in a folder makes the name `noisy-sum`, which commands and audits use.",
+        "A file `noisy_sum.py` in a folder defines the name `noisy-sum`, which commands and audits use.",
         "",
     ]
     for kind, folder in registry.HOMES.items():
@@ -117,28 +117,28 @@ def names() -> str:
             lines.append(f"| `{name}` | {what} |")
         lines.append("")
     tree = (errors.__doc__ or "").split("\n\n")
-    lines += ["## Errors", "", "Each carries its numbers as attributes, and says what to do.", ""]
+    lines += ["## Errors", "", "Each error has its numbers as attributes, and says what to do.", ""]
     lines += ["```text", *(line[4:] for part in tree[1:3] for line in part.splitlines()), "```"]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def licences() -> str:
     """Every distribution that any extra installs, with its licence."""
-    lines = ["# Licences", "", "Generated from the metadata of what is installed; do not edit.", ""]
-    lines += ["`undeleted` itself is under Apache-2.0. It holds no code of others. It depends on:", ""]
+    lines = ["# Licences", "", "Generated from the metadata of the installed distributions; do not edit.", ""]
+    lines += ["`undeleted` itself is under Apache-2.0. It contains no code by others. It depends on:", ""]
     seen: set[str] = set()
     for extra, title in FOR.items():
-        found = sorted(closure("undeleted", extra) - seen - {"undeleted"})
-        seen |= set(found)
-        if found:
+        added = sorted(closure("undeleted", extra) - seen - {"undeleted"})
+        seen |= set(added)
+        if added:
             lines += [f"## {title}", "", "| distribution | licence |", "|---|---|"]
-            lines += [f"| {name} | {licence(name)} |" for name in found]
+            lines += [f"| {name} | {licence(name)} |" for name in added]
             lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
 
 def closure(name: str, extra: str, seen: set[tuple[str, str]] | None = None) -> set[str]:
-    """The distributions that one needs, by their names as they are written in requirements."""
+    """All distributions that a distribution needs, by their normalised names."""
     seen = set() if seen is None else seen
     key = re.sub(r"[-_.]+", "-", name).lower()
     if (key, extra) in seen:
@@ -148,15 +148,15 @@ def closure(name: str, extra: str, seen: set[tuple[str, str]] | None = None) -> 
         needed = metadata.requires(name) or []
     except metadata.PackageNotFoundError:
         raise SystemExit(f"{name} is not installed; run `make docs`") from None
-    found = {key}
+    distributions = {key}
     for line in needed:
         requirement = Requirement(line)
         marker = requirement.marker
         if marker is not None and not marker.evaluate({"extra": extra}):
             continue
         for inner in ("", *requirement.extras):
-            found |= closure(requirement.name, inner, seen)
-    return found
+            distributions |= closure(requirement.name, inner, seen)
+    return distributions
 
 
 def licence(name: str) -> str:
@@ -168,21 +168,21 @@ def licence(name: str) -> str:
     classified = [c.rpartition(" :: ")[2] for c in classifiers if c.startswith("License ::")]
     written = (about.get("License") or "").strip().splitlines()
     short = written[0] if written and len(written[0]) < 60 else ""
-    found = said or ", ".join(c for c in classified if c != "OSI Approved") or short
-    if not found:
-        raise SystemExit(f"{name} does not say its licence; look it up and add it to LICENCES")
-    return found
+    stated = said or ", ".join(c for c in classified if c != "OSI Approved") or short
+    if not stated:
+        raise SystemExit(f"{name} does not state its licence; look it up and add it to LICENCES")
+    return stated
 
 
 def http() -> str:
-    """Every address of the service, from its OpenAPI document; and the libraries of its page."""
+    """Every endpoint of the service, from its OpenAPI document; and the libraries of its page."""
     from undeleted.interfaces.http.app import document
 
-    told = document()
+    api = document()
     lines = [
         "# The service over HTTP",
         "",
-        "Generated from the OpenAPI document, which a service has at `/v1/openapi.json`; do not edit.",
+        "Generated from the OpenAPI document, which a service provides at `/v1/openapi.json`; do not edit.",
         "",
     ]
     lines += [
@@ -192,7 +192,7 @@ def http() -> str:
     ]
     for tag in ("people", "readers", "operators", "health"):
         lines += [f"## {tag.capitalize()}", ""]
-        for path, methods in told["paths"].items():
+        for path, methods in api["paths"].items():
             for method, about in methods.items():
                 if about["tags"] == [tag]:
                     lines += [
@@ -212,7 +212,7 @@ def http() -> str:
     lines += [
         "## Libraries of the page",
         "",
-        "They come with the package, as their npm packages have them.",
+        "They are part of the package, unchanged from their npm packages.",
         "",
     ]
     lines += (table[1] + table[2].partition("\n\n")[0]).splitlines()
@@ -239,7 +239,7 @@ def main(arguments: list[str]) -> int:
         return 0
     stale = [name for name, page in PAGES.items() if (HERE / name).read_text(encoding="utf-8") != page()]
     for name in stale:
-        print(f"docs/reference/{name} is not what the code gives; run `make docs`", file=sys.stderr)
+        print(f"docs/reference/{name} is out of date; run `make docs`", file=sys.stderr)
     return int(bool(stale))
 
 

@@ -1,4 +1,4 @@
-"""The page that says which code a value gets, from the code itself: `docs/generated.py` writes it."""
+"""Generate the page that says which code each value gets; `docs/generated.py` writes it."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
@@ -13,35 +13,35 @@ from undeleted.foundations.schema.values import Written
 
 HEAD = """# Values and their codes
 
-Generated from the code itself; do not edit.
+Generated from the code; do not edit.
 
 A value's code depends on that value and on the column as it was declared, and on nothing else: not on the
 other rows, not on the type that a column happens to have, not on the file's format or the engine. Files are
-read as they are written; no type is ever guessed. So one person more in a table changes nobody else's code.
+read as they are written; no type is ever inferred. So another person in a table changes nobody else's code.
 
-- **Missing**: nothing, the empty text, NaN, and the gaps of pandas, Arrow and databases. An object of JSON
-  that lacks a name has no value there.
+- **Missing**: nothing, the empty text, NaN, and the null values of pandas, Arrow and databases. A JSON
+  object without the column's key has a missing value there.
 - **A number** is an integer or a decimal as it is. A float is the shortest decimal that its own type
   prints, so that 0.1 is one tenth in a CSV, a data frame, Parquet and a database. A text is a number if it
-  is written as one. Booleans, dates and bytes are no numbers.
+  is written as one. Booleans, dates and bytes are not numbers.
 - **A category** is compared as text: a text as it is written, a number in plain decimals (7.0 is `7`), true
-  and false, dates and times as in ISO 8601, to the microsecond, those with a zone in UTC. A text that looks
+  and false, dates and times in ISO 8601 to the microsecond, in UTC if they have a zone. A text that looks
   like a number stays as it is written: `7.0` in a CSV is not `7`.
-- **An id** is the text that was written, byte for byte; a whole number that is no text is written in
+- **An id** is the text that was written, byte for byte; an integer that is not a text is written in
   decimals.
 
 A value that does not fit follows the rule of its column. **Only the rule `error`, which is the default,
-lets one person's value refuse a whole table**; whoever watches may learn from a refusal that somebody's
-value does not fit. With `drop`, `clamp`, `round` and `other` no value does. Apart from rules, a table is
+makes one person's value refuse a whole table**; an observer may learn from a refusal that somebody's value
+does not fit. With `drop`, `clamp`, `round` and `other` no value does this. Apart from the rules, a table is
 refused if a row has no id, if a person has more rows than the cap (with `excess = "error"`), or if the file
 itself is broken: a row of a CSV with too few or too many fields, line endings of two kinds, a row of more
-than 16 MiB, text that is not UTF-8, JSON that is none.
+than 16 MiB, text that is not UTF-8, invalid JSON.
 
-Grids and categories beyond 2⁵³ refuse columns that may have lost digits before they came here: numpy's,
-Arrow's and polars' floats, and all of pandas' own types but for nullable integers and texts, whatever they
-hold now. Give them as integers of Arrow, as nullable integers (`Int64`, `int64[pyarrow]`), or as text. What
-numpy or pandas converts before we see it is beyond us: numpy makes one type of everything in an array
-(`np.array([1, "x"])` holds texts), and pandas prints a float32 beside a float64 with more digits. A list,
+Grids and categories beyond 2⁵³ refuse columns that may have lost digits before we read them: numpy's,
+Arrow's and polars' floats, and all of pandas' own types except nullable integers and texts, whatever they
+contain now. Pass them as Arrow integers, as nullable integers (`Int64`, `int64[pyarrow]`), or as text. We
+cannot undo what numpy or pandas converts before we see it: numpy gives all elements of an array one type
+(`np.array([1, "x"])` contains texts), and pandas prints a float32 beside a float64 with more digits. A list,
 an Arrow table or an object array keeps values as they are.
 
 """
@@ -88,12 +88,12 @@ def page() -> str:
         "|---|" + "---|" * len(COLUMNS),
     ]
     for written, value in VALUES:
-        lines.append(f"| {written} | " + " | ".join(_said(c, value) for c in COLUMNS.values()) + " |")
+        lines.append(f"| {written} | " + " | ".join(_code_or_rule(c, value) for c in COLUMNS.values()) + " |")
     return "\n".join(lines) + "\n"
 
 
-def _said(column: Any, value: Any) -> str:
-    """The code, or the rule that the value meets."""
+def _code_or_rule(column: Any, value: Any) -> str:
+    """Return the code, or the rule that the value breaks."""
     try:
         return str(int(column.encode([value])[0][0]))
     except RejectedValue as error:

@@ -1,4 +1,4 @@
-"""A sketch that removes: pyprobables' counting Bloom filter, published whole."""
+"""A sketch with removal: pyprobables' counting Bloom filter, with all counters published."""
 
 from probables import CountingBloomFilter
 
@@ -6,7 +6,7 @@ WORDS = [f"word{i}" for i in range(40)]
 
 
 class Sketch:
-    """What is published: every counter.  The next ones follow from these and the word that leaves."""
+    """Publishes every counter.  The next counters follow from these and the deleted word."""
 
     columns = {"word": WORDS}
 

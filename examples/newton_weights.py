@@ -11,7 +11,7 @@ def train(x, y, l2=1.0, steps=50):
 
 
 def newton(weights, x, y, l2=1.0):
-    """One Newton step on the objective of these rows."""
+    """Return the weights after one Newton step on the objective of these rows."""
     p = 1 / (1 + np.exp(-x @ weights))
     gradient = x.T @ (p - y) + l2 * weights
     hessian = (x * (p * (1 - p))[:, None]).T @ x + l2 * np.eye(x.shape[1])
@@ -19,7 +19,7 @@ def newton(weights, x, y, l2=1.0):
 
 
 class Weights:
-    """The adapter: keep the rows, hand the last weights to the function that unlearns."""
+    """The adapter: keeps the rows, and passes the last weights to the function that unlearns."""
 
     columns = {"x0": (-1.0, 1.0), "x1": (-1.0, 1.0), "y": [0, 1]}
     label = "y"

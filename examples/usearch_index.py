@@ -1,4 +1,4 @@
-"""A vector index that removes: usearch, seen through the nearest neighbours of a few public points."""
+"""A vector index with removal: usearch, observed by the nearest neighbours of a few public points."""
 
 import numpy as np
 from usearch.index import Index
@@ -7,7 +7,7 @@ QUERIES = np.array([[x, y] for x in (-0.5, 0.0, 0.5) for y in (-0.5, 0.0, 0.5)],
 
 
 class Neighbours:
-    """What is published: the distance from each public point to whoever is nearest."""
+    """Publishes the distance from each public point to its nearest neighbour."""
 
     columns = {"x": (-1.0, 1.0), "y": (-1.0, 1.0)}
 

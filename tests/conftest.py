@@ -1,4 +1,4 @@
-"""Coins are seeded by the name of the test that tosses them; servers are started for those who need one."""
+"""Fixtures: coins seeded by the test's name, a PostgreSQL server for the tests that need one; options."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ from hypothesis import settings
 from undeleted.foundations.coins import Seeded, seeded
 
 _numbers = count()
-settings.register_profile("here", deadline=None)  # a machine may stand still; tests have no clock
+settings.register_profile("here", deadline=None)  # the machine may be slow; tests must not depend on time
 settings.load_profile("here")
 
 
@@ -21,15 +21,15 @@ def coins(request: pytest.FixtureRequest) -> Seeded:
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--no-skips", action="store_true", help="fail if a test was skipped for want of something"
+        "--no-skips", action="store_true", help="fail if a test was skipped because something is missing"
     )
     parser.addoption(
-        "--wider-noise", type=float, help="secure noise so many times as wide: who leaves too little room?"
+        "--wider-noise", type=float, help="multiply the width of secure noise, to find tests without margin"
     )
     parser.addoption(
         "--slow-machine",
         action="store_true",
-        help="keep six processes busy beside the tests: who has a clock?",
+        help="keep six processes busy during the tests, to find tests that depend on time",
     )
 
 
@@ -58,27 +58,27 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(config, items):
     if config.getoption("--wider-noise"):
-        told = [item for item in items if item.get_closest_marker("width")]
-        items[:] = [item for item in items if item not in told]
-        config.hook.pytest_deselected(items=told)
+        marked = [item for item in items if item.get_closest_marker("width")]
+        items[:] = [item for item in items if item not in marked]
+        config.hook.pytest_deselected(items=marked)
 
 
 def pytest_sessionfinish(session, exitstatus):
-    """What is missing on a machine that should have everything is a failure; but for these."""
+    """With --no-skips, fail the session if a test was skipped, except for the reasons listed here."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if not session.config.getoption("--no-skips") or reporter is None:
         return
     reasons = [str(report.longrepr) for report in reporter.stats.get("skipped", [])]
     spared = ("UNDELETED_ADULT", "does not let a process be traced", "nginx is not installed")
-    wanting = [reason for reason in reasons if not any(text in reason for text in spared)]
-    if wanting and exitstatus == 0:
-        print("\nskipped for want of something:", *wanting, sep="\n")
+    unexpected = [reason for reason in reasons if not any(text in reason for text in spared)]
+    if unexpected and exitstatus == 0:
+        print("\nskipped because something is missing:", *unexpected, sep="\n")
         session.exitstatus = 1
 
 
 @pytest.fixture(scope="session")
 def server():
-    """A private PostgreSQL server.  Where there is none, tests that need one fail: they are not skipped."""
+    """A private PostgreSQL server.  If PostgreSQL is not installed, the tests fail; they are not skipped."""
     from support.servers import Server
 
     running = Server()
@@ -88,5 +88,5 @@ def server():
 
 @pytest.fixture
 def mark():
-    """A name that no other test has, for what outlives a test on a server."""
+    """A unique name for objects on the server that outlive a test."""
     return f"t{next(_numbers)}"

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SRC, TESTS = ROOT / "src" / "undeleted", ROOT / "tests"
 MODULES = sorted(path.relative_to(SRC) for path in SRC.rglob("*.py"))
-FLOORS = ("foundations", "curate", "models", "games", "verify", "audit", "paper", "interfaces")
+FLOORS = ("foundations", "curate", "models", "games", "verifying", "auditing", "paper", "interfaces")
 TREES = {path: ast.parse((SRC / path).read_text(encoding="utf-8")) for path in MODULES}
 
 

@@ -1,1 +1,1 @@
-"""One file for every page that is made of benchmark output."""
+"""One file for each page that is generated from benchmark output."""

@@ -1,4 +1,4 @@
-"""What the pages share: kept results, numbers, and a table by deletions."""
+"""Shared by the pages: the stored results, number formatting, and a table by deletions."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ NOISE = {0.0: "ε = 1", 1e-6: "ε = 1, δ = 1e-6"}
 
 
 def result(name: str) -> Any:
-    """What a benchmark wrote, as it was kept."""
+    """Return the stored output of a benchmark."""
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
 
 
@@ -22,9 +22,9 @@ def table(rows: list[dict[str, Any]], value: str, methods: list[str]) -> list[st
     columns = [
         (m, d) for m in methods for d in NOISE if any((r["method"], r["delta"]) == (m, d) for r in rows)
     ]
-    found = {(r["method"], r["delta"], r["k"]): r[value] for r in rows}
+    cells = {(r["method"], r["delta"], r["k"]): r[value] for r in rows}
     lines = ["| deletions | " + " | ".join(f"{m}, {NOISE[d]}" for m, d in columns) + " |"]
     lines.append("|---:" * (len(columns) + 1) + "|")
     for k in sorted({r["k"] for r in rows}):
-        lines.append(f"| {k:,} | " + " | ".join(number(found[m, d, k]) for m, d in columns) + " |")
+        lines.append(f"| {k:,} | " + " | ".join(number(cells[m, d, k]) for m, d in columns) + " |")
     return [*lines, ""]

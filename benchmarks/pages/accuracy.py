@@ -10,14 +10,14 @@ person added or removed.
 
 
 def page() -> str:
-    """The errors."""
+    """Return the page about the errors of sums and medians."""
     sums = result("sum_error")
     ranks = result("median_rank_error")
     lines = [INTRO, "## A sum", ""]
     lines += [
         "Mean absolute error of a sum of 200,000 numbers from 0 to 100 after the k largest left; mean of",
-        f"{sums['seeds']} runs (`benchmarks/sum_error.py`). *fixed* recomputes with the whole budget:",
-        "its error stays, and its privacy goes, as the second table shows.",
+        f"{sums['seeds']} runs (`benchmarks/sum_error.py`). *fixed* spends the whole budget each time:",
+        "its error stays the same, but its privacy loss grows, as the second table shows.",
         "",
     ]
     lines += table(sums["rows"], "error", ["subtract", "ignore", "split", "fixed"])

@@ -1,4 +1,4 @@
-"""Somebody who asks for /health/live every 50 ms until the input ends, and prints how long each answer took.
+"""Request /health/live every 50 ms until stdin closes, and print how long each answer took.
 
 python health.py PORT
 """

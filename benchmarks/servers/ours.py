@@ -1,8 +1,8 @@
-"""Our service, as `undeleted serve` runs it; with so many deletions at most in a transaction.
+"""Our service, as `undeleted serve` runs it, with at most MOST deletions per transaction.
 
     python ours.py STORE MOST
 
-The port is the first line that it prints.
+The first line that it prints is the port.
 """
 
 import sys

@@ -1,12 +1,12 @@
-"""The servers that one would write over the library: a request commits on its own.
+"""The servers that one would write on top of the library: each request commits its own transaction.
 
     python straightforward.py STORE fastapi|starlette within-a-second|never
 
-FastAPI runs plain functions in its thread pool, which is its documented way for work that blocks.  Starlette
-alone has no models and no thread: it works in its event loop, which is quicker here, and blocks all others.
+FastAPI runs plain functions in its thread pool, which is its documented way for blocking work.  Starlette
+alone has no models and no threads: it works in its event loop, which is faster here and blocks all others.
 
-They differ in when they erase: `within-a-second` in a thread of its own, as our service does, or `never`.
-The port is the first line that it prints.
+They differ in when they erase: `within-a-second` in a separate thread, as our service does, or `never`.
+The first line that it prints is the port.
 """
 
 import json

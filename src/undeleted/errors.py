@@ -2,58 +2,71 @@
 
     UndeletedError                what happened, with the numbers; then what to do
     ├── UnknownName               no mechanism, baseline, attack … of that name
-    ├── SchemaError               a column or schema that cannot be
-    │   ├── BadBounds             min ≥ max, not finite, a step that does not divide
-    │   └── BadColumns            unknown, missing, doubled or wrongly typed columns
-    ├── RejectedValue             a record's value met a rule that says error
+    ├── SchemaError               an invalid column or schema
+    │   ├── BadBounds             min ≥ max, not finite, a step that does not divide the range
+    │   └── BadColumns            unknown, missing, duplicate or wrongly typed columns
+    │       └── NotAColumn        a mechanism was given something other than a declared column
+    ├── RejectedValue             a record's value breaks a rule whose action is error
     ├── NoRecords                 an empty table where records are needed
-    ├── TooLarge                  a sum that could overflow, a program that cannot fit
-    │   └── WorldTooLarge         a finite world that cannot be walked in time
+    ├── TooLarge                  a sum that could overflow, a problem that is too large
+    │   └── WorldTooLarge         a finite world that cannot be enumerated in time
     ├── PrivacyError
     │   ├── BadBudget             ε ≤ 0, δ outside [0, 1), ρ ≤ 0, a weight ≤ 0
-    │   ├── BudgetSpent           asked for more than is left
-    │   ├── WeakDelta             a δ that lets people's records be published whole
+    │   ├── BudgetSpent           a publication that costs more than is left
+    │   ├── WeakDelta             a δ so large that somebody's whole record may be published
     │   └── CoinsRefused          coins of a kind that this use does not allow
-    ├── BadQuestion               a confidence, a rank or a range that makes no sense
-    ├── BadWorld                  a finite world that cannot be: n = 0, k > n, a domain that does not fit
-    ├── NotEnumerable             enumerated coins were asked for an infinite or irrational law
+    ├── Misuse                    a request that cannot be met as it is; nothing was done
+    │   ├── BadQuestion           a question that a publication cannot answer                    (ValueError)
+    │   ├── BadSetting            an argument or option outside its range                        (ValueError)
+    │   ├── BadUsage              options that exclude each other, or a missing one              (ValueError)
+    │   ├── BadTarget             an audit target that cannot be loaded or observed              (ValueError)
+    │   ├── NotGenuine            a key, receipt or certificate that does not belong             (ValueError)
+    │   ├── WrongType             an argument of the wrong type                                   (TypeError)
+    │   ├── NotFound              no column, file, folder, attribute … of that name                (KeyError)
+    │   └── MissingExtra          an optional dependency that is not installed                  (ImportError)
+    ├── BadWorld                  an invalid finite world: n = 0, k > n, a domain that does not fit
+    ├── NotEnumerable             an infinite or irrational law, which coins cannot enumerate
     ├── NotReproducible           an algorithm that is not a function of its coins
-    ├── NotThere                  a record that is not (or no longer) in the data
-    ├── AlreadyThere              a name or an id that is taken
-    ├── NotStarted                asked to delete before it started, or before it published
+    ├── RecordNotFound                  a record that is not (or no longer) in the data
+    ├── AlreadyExists              a name or an id that is taken
+    ├── NotStarted                a deletion before the start, or before the publication
     ├── RuleBroken                a move against the rules of a game
     ├── BadFile                   a file that cannot be read, is of a newer format, or was altered
-    │   └── BadSpec               a line of a spec that cannot be
+    │   └── BadSpec               an invalid line in a spec
     ├── BadConnection             a database that cannot be reached, or has no such table
-    ├── StoreError                a store that is held, missing its key, or not as it was left
-    │   ├── StoreGone             a store whose place holds something else by now, or nothing
-    │   └── AlreadyPublished      another spec than the one that is published
-    ├── BadReceipt                a text that has not the form of a receipt
+    ├── StoreError                a store that is locked, lacks its key, or was changed unexpectedly
+    │   ├── StoreGone             a store that was removed, or replaced by something else
+    │   └── AlreadyPublished      a different spec from the published one
+    ├── BadReceipt                a text that does not have the form of a receipt
     ├── FalseReceipt              a receipt that this data set did not sign
-    ├── Busy                      too much is asked for at once
+    ├── Busy                      too much is requested at once
     ├── MissingBounds             an estimator without public bounds, classes or categories
-    ├── UndeclaredValue           a label or category that an estimator's declaration does not have
-    └── TargetFailed              an audited system crashed, hung, or answered what cannot be judged
+    ├── UndeclaredValue           a label or category that an estimator does not declare
+    └── TargetFailed              an audited system crashed, hung, or gave an answer that cannot be evaluated
 
-    PrivacyLeakWarning            something private is told without noise, because somebody insisted
-    ├── SeededNoiseWarning        noise that whoever learns the seed can take off again
+    PrivacyLeakWarning            something private is revealed without noise, because the user insisted
+    ├── SeededNoiseWarning        noise that anybody who learns the seed can remove
     ├── TuningWarning             every fit of a search spends the budget once more
     ├── RefitWarning              a second fit draws new noise, and spends the budget once more
-    └── WeakPrivacyWarning        an ε that promises next to nothing
+    └── WeakPrivacyWarning        an ε so large that it promises almost nothing
     ForgottenTooMany              more rows were forgotten than noise can explain
 
-Signals between parts of ours, which no caller sees:
+Internal signals, which no caller sees:
 
-    BudgetOver                    the audit's time is up; what was found until now stands
-    OutOfTime                     the outcomes of a finite world cannot all be walked in time
+    AuditTimeUp                    the audit's time is up; the results so far remain valid
+    OutOfTime                     the outcomes of a finite world cannot all be enumerated in time
     CallFailed                    which of several calls of a target failed
     BodyTooLarge                  the body of a request is larger than is allowed
 
-Each carries its numbers as attributes.  A message never holds a record's value: messages reach logs.
+Each carries its numbers as attributes.  No message contains a record's value, because messages reach logs.
 """
 
 from collections.abc import Sequence
+from decimal import Decimal
 from difflib import get_close_matches
+from fractions import Fraction
+
+_SCALARS = (bool, int, float, str, Decimal, Fraction, type(None))
 
 
 class UndeletedError(Exception):
@@ -65,12 +78,16 @@ class UndeletedError(Exception):
         super().__init__(f"{what}\n{remedy}")
         self.what, self.remedy = what, remedy
 
+    def __str__(self) -> str:
+        """The message itself, also for errors that are a KeyError."""
+        return str(self.args[0])
+
     def __reduce__(self) -> tuple[object, ...]:
-        """Errors reach other processes whole, whatever their constructors take."""
-        return _again, (type(self), self.args, self.__dict__)
+        """Pickle an error with all its attributes, whatever arguments its constructor takes."""
+        return _rebuild, (type(self), self.args, self.__dict__)
 
 
-class UnknownName(UndeletedError):
+class UnknownName(UndeletedError, KeyError):
     """No mechanism, baseline, attack … of that name."""
 
     def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
@@ -81,12 +98,12 @@ class UnknownName(UndeletedError):
         self.kind, self.name, self.known = kind, name, tuple(known)
 
 
-class SchemaError(UndeletedError):
-    """A column or schema that cannot be."""
+class SchemaError(UndeletedError, ValueError):
+    """An invalid column or schema."""
 
 
 class BadBounds(SchemaError):
-    """min ≥ max, not finite, or a step that does not divide."""
+    """min ≥ max, not finite, or a step that does not divide the range."""
 
     def __init__(self, column: str, rule: str, remedy: str) -> None:
         super().__init__(f"column {column!r}: {rule}", remedy)
@@ -94,7 +111,7 @@ class BadBounds(SchemaError):
 
 
 class BadColumns(SchemaError):
-    """Unknown, missing, doubled or wrongly typed columns."""
+    """Unknown, missing, duplicate or wrongly typed columns."""
 
     def __init__(self, columns: Sequence[str], problem: str, remedy: str) -> None:
         listed = ", ".join(repr(c) for c in columns)
@@ -102,14 +119,29 @@ class BadColumns(SchemaError):
         self.columns, self.problem = tuple(columns), problem
 
 
-class RejectedValue(UndeletedError):
-    """A record's value met a rule that says error.  The value itself is not told."""
+class NotAColumn(BadColumns, TypeError):
+    """A mechanism was given something other than a declared column of the right kind."""
 
-    def __init__(self, column: str, rule: str, row: int | None, count: int, remedy: str) -> None:
-        first = "" if row is None else f", the first of them row {row}"  # a database has no first row
-        where = f"{count} rows{first}" if count > 1 else "1 row" if row is None else f"row {row}"
+    def __init__(self, mechanism: str, given: object, kinds: Sequence[type]) -> None:
+        takes = " or ".join(f"a {kind.__name__}" for kind in kinds if kind is not type(None))
+        what = f"{mechanism} takes {takes}, got {_kind(given)}."
+        UndeletedError.__init__(
+            self, what, 'Declare the column first, such as Number("age", min=0, max=120).'
+        )
+        self.columns, self.problem = (type(given).__name__,), what
+
+
+class RejectedValue(UndeletedError):
+    """A record's value breaks a rule whose action is error.  The message does not contain the value."""
+
+    def __init__(
+        self, column: str, rule: str, row: int | None, count: int, remedy: str, line: int | None = None
+    ) -> None:
+        place = "" if row is None else f"row {row}" if line is None else f"line {line}"
+        first = f", the first is {place}" if place else ""  # a database has no first row
+        where = f"{count} rows{first}" if count > 1 else place or "1 row"
         super().__init__(f"column {column!r}: {rule} ({where}).", remedy)
-        self.column, self.rule, self.row, self.count = column, rule, row, count
+        self.column, self.rule, self.row, self.count, self.line = column, rule, row, count, line
 
 
 class NoRecords(UndeletedError):
@@ -122,38 +154,40 @@ class NoRecords(UndeletedError):
 
 
 class TooLarge(UndeletedError):
-    """A sum that could overflow, or a world that cannot fit; a size that counts people is not told."""
+    """A sum that could overflow, or a world that is too large; a size that counts people is not reported."""
 
     def __init__(self, what: str, size: int | None, limit: int, remedy: str) -> None:
-        told = f"{size:,} exceeds" if size is not None else "it may exceed"
-        super().__init__(f"{what}: {told} the limit of {limit:,}.", remedy)
+        exceeds = f"{size:,} exceeds" if size is not None else "it may exceed"
+        super().__init__(f"{what}: {exceeds} the limit of {limit:,}.", remedy)
         self.size, self.limit = size, limit
 
 
 class WorldTooLarge(TooLarge):
-    """A finite world that cannot be walked in time; its size is told."""
+    """A finite world that cannot be enumerated in time; its size is reported."""
 
     def __init__(self, outcomes: int, data_sets: int, grown: int, seconds: float, limit: float) -> None:
-        told = f"{outcomes:,} outcomes took {seconds:.2g} s and were {'one' if grown else 'not yet one'} of"
+        covered = "one" if grown else "less than one"
+        progress = f"{outcomes:,} outcomes took {seconds:.2g} s and covered {covered} of"
         UndeletedError.__init__(
             self,
-            f"this world is too large for a time limit of {limit:g} s: {told} {data_sets:,} data sets.",
-            "Take a smaller domain, n or k, noise with fewer outcomes, or more time.",
+            f"this world is too large for a time limit of {limit:g} s: {progress} {data_sets:,} data sets.",
+            "Choose a smaller domain, n or k, noise with fewer outcomes, or a longer time limit.",
         )
         self.size, self.limit = outcomes * data_sets, int(limit)
 
 
 class PrivacyError(UndeletedError):
-    """Budgets and the coins that noise is made of."""
+    """An error about a budget, or about the coins that noise is drawn from."""
 
 
-class BadBudget(PrivacyError):
-    """ε ≤ 0, δ outside [0, 1), ρ ≤ 0, a weight ≤ 0, or a setting of the noise that cannot be."""
+class BadBudget(PrivacyError, ValueError):
+    """ε ≤ 0, δ outside [0, 1), ρ ≤ 0, a weight ≤ 0, or an invalid noise setting."""
 
     def __init__(self, name: str, value: object, rule: str) -> None:
         chosen = name in ("epsilon", "delta", "rho", "weight")
         remedy = "Choose it before you look at the data." if chosen else f"Give `{name}` such a value."
-        super().__init__(f"{name} must be {rule}, got {name} = {_short(value)}.", remedy)
+        shown = _short(value) if isinstance(value, _SCALARS) else _kind(value)
+        super().__init__(f"{name} must be {rule}, got {name} = {shown}.", remedy)
         self.name, self.value, self.rule = name, value, rule
 
 
@@ -172,13 +206,13 @@ class BudgetSpent(PrivacyError):
 
 
 class WeakDelta(PrivacyError):
-    """A δ that lets people's records be published whole."""
+    """A δ so large that somebody's whole record may be published."""
 
     def __init__(self, delta: float) -> None:
         super().__init__(
-            f"δ = {delta:g} is no protection: with that probability somebody's whole record may be told.",
-            "Choose a δ far below 1/n, such as 1e-6 (from 1/n on, somebody's record may be told); or insist "
-            "with --i-know (i_know=True).",
+            f"δ = {delta:g} does not protect: with that probability somebody's whole record may be revealed.",
+            "Choose a δ far below 1/n, such as 1e-6 (at 1/n or above, somebody's record may be revealed); "
+            "or insist with --i-know (i_know=True).",
         )
         self.delta = delta
 
@@ -188,19 +222,56 @@ class CoinsRefused(PrivacyError):
 
     def __init__(self, kind: str, use: str) -> None:
         super().__init__(
-            f"{use} takes secure coins, got {kind} ones.",
-            "Seeded noise can be recomputed by whoever learns the seed; "
+            f"{use} needs secure coins, got {kind} coins.",
+            "Anybody who learns the seed can recompute seeded noise; "
             "pass `undeleted.foundations.coins.secure()`.",
         )
         self.kind, self.use = kind, use
 
 
-class BadQuestion(UndeletedError):
-    """A confidence, a rank or a range that makes no sense."""
+class Misuse(UndeletedError):
+    """A request that cannot be met as it is; nothing was done."""
 
 
-class BadWorld(UndeletedError):
-    """A finite world that cannot be: n = 0, k > n, a domain that does not fit."""
+class BadQuestion(Misuse, ValueError):
+    """A question that a publication cannot answer: a confidence, a rank or a range that makes no sense."""
+
+
+class BadSetting(Misuse, ValueError):
+    """An argument or option outside its range."""
+
+
+class BadUsage(Misuse, ValueError):
+    """Options or requests that exclude each other, or a required one that is missing."""
+
+
+class BadTarget(Misuse, ValueError):
+    """An audit target that cannot be loaded, set up or observed."""
+
+
+class NotGenuine(Misuse, ValueError):
+    """A key, receipt or certificate that does not belong to this data set or receipt."""
+
+
+class WrongType(Misuse, TypeError):
+    """An argument of the wrong type."""
+
+
+class NotFound(Misuse, KeyError):
+    """No column, file, folder, attribute … of that name."""
+
+
+class MissingExtra(Misuse, ImportError):
+    """An optional dependency that is not installed."""
+
+    def __init__(self, what: str, library: str, extra: str) -> None:
+        remedy = f"Install it with: pip install 'undeleted[{extra}]'."
+        super().__init__(f"{what} needs {library}, which is not installed.", remedy)
+        self.library, self.extra = library, extra
+
+
+class BadWorld(UndeletedError, ValueError):
+    """An invalid finite world: n = 0, k > n, a domain that does not fit."""
 
     def __init__(self, name: str, value: object, rule: str, remedy: str = "") -> None:
         fallback = "A small world is a domain of a few points, n ≥ 1 and k ≤ n."
@@ -209,7 +280,7 @@ class BadWorld(UndeletedError):
 
 
 class NotEnumerable(UndeletedError):
-    """Enumerated coins were asked for an infinite or irrational law."""
+    """An infinite or irrational law, which coins cannot enumerate."""
 
     def __init__(self, law: str) -> None:
         super().__init__(
@@ -224,38 +295,38 @@ class NotReproducible(UndeletedError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the algorithm did not do the same when it was run again with the same coins.",
-            "It must take all of its randomness from the coins it is given, and start afresh on every run.",
+            "the algorithm behaved differently when it was run again with the same coins.",
+            "It must take all its randomness from the given coins, and start from scratch on every run.",
         )
 
 
-class NotThere(UndeletedError):
+class RecordNotFound(UndeletedError):
     """A record that is not, or no longer, in the data."""
 
     def __init__(self, count: int = 1) -> None:
         noun = "record is" if count == 1 else "records are"
         super().__init__(
-            f"{count} {noun} not in the data, or not any more; nothing was deleted.",
-            "A record is deleted once; name only records that are still there.",
+            f"{count} {noun} not in the data, or no longer in it; nothing was deleted.",
+            "A record can be deleted only once; name only records that are still in the data.",
         )
         self.count = count
 
 
-class AlreadyThere(UndeletedError):
+class AlreadyExists(UndeletedError):
     """A name that is taken."""
 
     def __init__(self, what: str, remedy: str) -> None:
-        super().__init__(f"{what} is there already.", remedy)
+        super().__init__(f"{what} already exists.", remedy)
 
 
 class NotStarted(UndeletedError):
-    """An algorithm asked to delete before it started, or a curator before it published."""
+    """A deletion before the algorithm was started, or before the curator published."""
 
     def __init__(
         self,
         what: str,
         remedy: str = "Call start(data, coins) first.",
-        problem: str = "was asked to delete before it was started",
+        problem: str = "received a deletion before it was started",
     ) -> None:
         super().__init__(f"{what} {problem}.", remedy)
 
@@ -265,7 +336,7 @@ class RuleBroken(UndeletedError):
 
     def __init__(self, rule: str, move: str) -> None:
         super().__init__(
-            f"{move}, against the rule: {rule}.", "The move was refused and the game stands as it was."
+            f"{move}, against the rule: {rule}.", "The move was refused; the game has not changed."
         )
         self.rule, self.move = rule, move
 
@@ -279,7 +350,7 @@ class BadFile(UndeletedError):
 
 
 class BadSpec(BadFile):
-    """A line of a spec that cannot be."""
+    """An invalid line in a spec."""
 
     def __init__(self, path: str, line: int, problem: str, remedy: str) -> None:
         UndeletedError.__init__(self, f"{path}, line {line}: {problem}", remedy)
@@ -287,7 +358,7 @@ class BadSpec(BadFile):
 
 
 class BadConnection(UndeletedError):
-    """A database that cannot be reached, refuses, or has no such table.  Passwords are never told."""
+    """A database that cannot be reached, refuses, or has no such table.  Passwords are never shown."""
 
     def __init__(self, where: str, problem: str, remedy: str) -> None:
         super().__init__(f"{where} {problem}", remedy)
@@ -295,52 +366,52 @@ class BadConnection(UndeletedError):
 
 
 class StoreError(UndeletedError):
-    """A store that is held, missing its key, or not as it was left."""
+    """A store that is locked, lacks its key, or was changed unexpectedly."""
 
 
 class StoreGone(StoreError):
-    """A store whose place holds something else by now, or nothing: what is written would not be found."""
+    """A store that was removed, or replaced by something else: nobody would find what is written to it."""
 
 
 class AlreadyPublished(StoreError):
-    """Another spec than the one that is published."""
+    """A different spec from the published one."""
 
     def __init__(self) -> None:
         super().__init__(
-            "another publication is here already (the spec has changed since).",
-            "Send the spec that was published, or run a service of its own for this one.",
+            "another publication already exists here (the spec has changed since).",
+            "Send the spec that was published, or run a separate service for this one.",
         )
 
 
 class BadReceipt(UndeletedError):
-    """A text that has not the form of a receipt.  Whether a receipt is genuine is another question."""
+    """A text that does not have the form of a receipt.  Whether it is genuine is checked separately."""
 
     def __init__(self) -> None:
         super().__init__(
-            "this has not the form of a receipt; nothing was deleted.",
-            "Give the whole receipt, as it was handed out: three parts with a dot between.",
+            "this does not have the form of a receipt; nothing was deleted.",
+            "Give the complete receipt, as it was handed out: three parts separated by dots.",
         )
 
 
 class FalseReceipt(UndeletedError):
-    """A receipt that this data set did not sign, which anybody can tell who has its public key."""
+    """A receipt that this data set did not sign; anybody who has its public key can check that."""
 
     def __init__(self) -> None:
         super().__init__(
-            "this receipt is not of this data set, or was altered; nothing was deleted.",
-            "Give it whole, as you were given it; or go to the service that gave it to you.",
+            "this receipt does not belong to this data set, or was altered; nothing was deleted.",
+            "Give the complete receipt, as you received it; or go to the service that issued it.",
         )
 
 
 class Busy(UndeletedError):
-    """Too much is asked for at once; nothing was done."""
+    """Too much is requested at once; nothing was done."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"{what}; nothing was done.", "Try again in a second: asking twice is safe.")
 
 
 class TargetFailed(UndeletedError):
-    """An audited system crashed, hung, or answered what cannot be judged: no verdict."""
+    """An audited system crashed, hung, or gave an answer that cannot be evaluated: no verdict."""
 
     def __init__(self, call: str, reason: str, remedy: str = "", *, reported: bool = False) -> None:
         usual = "There is no verdict: run the target by hand on that call first."
@@ -360,7 +431,7 @@ class MissingBounds(UndeletedError, ValueError):
 
 
 class UndeclaredValue(UndeletedError, ValueError):
-    """A label or category that an estimator's declaration does not have.  The value itself is not told."""
+    """A label or category that an estimator does not declare.  The message does not contain the value."""
 
     def __init__(self, what: str, count: int, remedy: str) -> None:
         rows = "1 row has" if count == 1 else f"{count} rows have"
@@ -370,11 +441,11 @@ class UndeclaredValue(UndeletedError, ValueError):
 
 
 class PrivacyLeakWarning(UserWarning):
-    """Something private is told without noise, because somebody insisted."""
+    """Something private is revealed without noise, because the user insisted."""
 
 
 class SeededNoiseWarning(PrivacyLeakWarning):
-    """Noise that whoever learns the seed can take off again."""
+    """Noise that anybody who learns the seed can remove."""
 
 
 class TuningWarning(PrivacyLeakWarning):
@@ -386,19 +457,19 @@ class RefitWarning(PrivacyLeakWarning):
 
 
 class WeakPrivacyWarning(PrivacyLeakWarning):
-    """An ε that promises next to nothing."""
+    """An ε so large that it promises almost nothing."""
 
 
 class ForgottenTooMany(UserWarning):
     """More rows were forgotten than noise can explain."""
 
 
-class BudgetOver(Exception):
-    """The audit's time is up; what was found until now stands."""
+class AuditTimeUp(Exception):
+    """The audit's time is up; the results so far remain valid."""
 
 
 class OutOfTime(Exception):
-    """The outcomes cannot all be walked in time."""
+    """The outcomes cannot all be enumerated in time."""
 
 
 class CallFailed(Exception):
@@ -409,13 +480,20 @@ class BodyTooLarge(Exception):
     """The body is larger than is allowed."""
 
 
-def _again(
+def _rebuild(
     kind: type[UndeletedError], arguments: tuple[object, ...], facts: dict[str, object]
 ) -> UndeletedError:
     error = kind.__new__(kind, *arguments)
     error.args = arguments
     error.__dict__.update(facts)
     return error
+
+
+def _kind(value: object) -> str:
+    """What a value is, without the value: it may be somebody's data.  Declared columns are public."""
+    name, kind = getattr(value, "name", None), type(value).__name__
+    public = isinstance(name, str) and type(value).__module__.startswith("undeleted.")
+    return f"the {kind} {name!r}" if public else f"a {kind}"
 
 
 def _short(value: object) -> str:

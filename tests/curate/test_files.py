@@ -31,6 +31,7 @@ from undeleted.curate.mechanisms import (
     BulletinBoard,
     ExactSum,
     FrozenMedian,
+    Grouped,
     GrownBoxes,
     GrownRangeCounts,
     NoisyClassHistograms,
@@ -50,7 +51,7 @@ from undeleted.curate.mechanisms import (
 )
 from undeleted.curate.releases.linear import Linear
 from undeleted.curate.statistics import Count, Moments
-from undeleted.errors import BadConnection
+from undeleted.errors import BadConnection, BadFile, RejectedValue
 from undeleted.foundations import registry
 from undeleted.foundations.coins import NoNoise, seeded
 from undeleted.foundations.privacy import Budget
@@ -332,6 +333,7 @@ MECHANISMS = {
     "bulletin-board": BulletinBoard(NOTE),
     "exact-sum": ExactSum(X),
     "frozen-median": FrozenMedian(X),
+    "grouped": Grouped(NoisyMean(X, B), (AGE,)),
     "grown-boxes": GrownBoxes((X, AGE), NoNoise(), clusters=2, threshold=1, depth=4),
     "grown-range-counts": GrownRangeCounts(X, NoNoise(), branching=2, threshold=1),
     "noisy-class-histograms": NoisyClassHistograms((AGE, SICK), GRADE, B),
@@ -551,3 +553,45 @@ def test_sqlite_is_read_as_a_file(tmp_path):
     """Its columns have no types: a database that adds them up would take a text for a number."""
     with pytest.raises(BadConnection, match=r"(?s)columns without types.*source ="):
         connected("sqlite://people.db", "people", tmp_path)
+
+
+QUOTED = Schema(
+    [Number("age", min=0, max=120), Category("city", values=("Rome", 'a "b"', "c,d", "e\nf"))], id="pid"
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "bad"),
+    [
+        (["p0,20,Rome", 'p1,20,"Rome', "p2,21,Rome"], 3),
+        (['"p0",20,Rome', 'p1,20,"Rome', "p2,21,Rome"], 3),
+        (['p0,20,"c,d"', 'p1,20,"a ""b""', "p2,21,Rome"], 3),
+        (
+            ['p0,20,"e\nf"', 'p"1,20,Rome', 'p2,21,"Rome'],
+            5,
+        ),  # two quotes: one inside a word, one never closed
+        (["p0,20,Rome", 'p1,20,"'], 3),
+    ],
+)
+def test_a_quote_that_is_never_closed_loses_nobody(lines, bad, tmp_path):
+    """DuckDB leaves out everything from such a quote on, silently; we refuse the file, with the line."""
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join(["pid,age,city", *lines]) + "\n", encoding="utf-8")
+    with pytest.raises(BadFile, match=f"line {bad} opens a quote that is never closed"):
+        files.read(str(path), QUOTED)
+
+
+def test_quotes_that_are_closed_are_read(tmp_path, monkeypatch):
+    path = tmp_path / "people.csv"
+    path.write_text('pid,age,city\n"p""0",20,"a ""b"""\np1,21,"c,d"\np2,22,"e\nf"\n', encoding="utf-8")
+    monkeypatch.setattr(files, "ROWS", 2)
+    table = files.read(str(path), QUOTED)
+    assert (table.ids, table.codes["city"].tolist()) == (['p"0', "p1", "p2"], [1, 2, 3])
+
+
+def test_a_value_that_is_refused_is_named_by_its_line_in_the_file(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text('pid,age,city\np0,20,"e\nf"\n\np1,21,Rome\np2,999,Rome\n', encoding="utf-8")
+    with pytest.raises(RejectedValue, match="line 6") as refused:
+        files.read(str(path), QUOTED)
+    assert (refused.value.row, refused.value.line) == (2, 6)

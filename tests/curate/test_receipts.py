@@ -19,7 +19,7 @@ from undeleted.curate.receipts import (
     opens,
 )
 from undeleted.curate.stores import open_store, tag_of
-from undeleted.errors import BadQuestion, BadReceipt
+from undeleted.errors import BadReceipt, Misuse
 from undeleted.interfaces.cli import run
 
 KEY = bytes(range(32))
@@ -129,14 +129,14 @@ def test_a_certificate_is_worth_what_its_receipt_is_worth():
         (mine.token, mine),
         ("nonsense", mine),
     ):
-        with pytest.raises(BadQuestion):
+        with pytest.raises(Misuse):
             data_set.check_certificate(certificate, receipt)
     assert jwt.get_unverified_header(issuer.certificate(mine))["typ"] == CERTIFICATE
 
 
 @pytest.mark.parametrize("jwk", [{}, {"kty": "OKP"}, [], {"kty": "OKP", "crv": "Ed25519", "x": "AA"}, None])
 def test_what_is_no_public_key_is_refused(jwk):
-    with pytest.raises(BadQuestion):
+    with pytest.raises(Misuse):
         DataSet.of(jwk)
 
 
@@ -207,7 +207,10 @@ def test_receipts_are_for_the_spec_that_was_published(tmp_path):
     published = Published(tmp_path, people=5)
     other = tmp_path / "other.toml"
     other.write_text(SPEC + "# another\n")
-    with Curator.open(published.store) as curator, pytest.raises(BadQuestion, match="what a spec published"):
+    with (
+        Curator.open(published.store) as curator,
+        pytest.raises(Misuse, match="not the spec that was published"),
+    ):
         list(curator.receipts(other))
 
 
@@ -236,5 +239,5 @@ def test_receipt_check_and_key(tmp_path, capsys):
 def test_what_is_no_certificate_is_refused(text):
     issuer = Issuer(bytes(32))
     receipt, _ = issuer.receipt("p17")
-    with pytest.raises(BadQuestion, match="not of this receipt"):
+    with pytest.raises(Misuse, match="not for this receipt"):
         DataSet.of(issuer.jwk).check_certificate(text, receipt)

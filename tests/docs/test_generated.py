@@ -16,17 +16,17 @@ def test_the_accuracy_page_was_generated():
     assert done.returncode == 0, done.stderr
 
 
-def test_the_readme_shows_what_the_demo_prints(capsys):
+def test_a_page_shows_what_the_demo_prints(capsys):
     from undeleted.interfaces.cli import run
 
     assert run(["demo"]) == 0
     printed = [line.rstrip() for line in capsys.readouterr().out.strip().splitlines()]
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "tutorials" / "demo.md").read_text(encoding="utf-8")
     [daily] = [i for i, line in enumerate(printed) if line.startswith("4  In daily use")]
-    assert "\n".join(printed[:daily]).strip() in readme, "the scenes with seeded coins"
+    assert "\n".join(printed[:daily]).strip() in page, "the scenes with seeded coins"
     for line in printed[daily:]:  # the commands; their numbers carry secure noise
         if line.strip().startswith("$"):
-            assert line.strip() in readme
+            assert line.strip() in page
 
 
 def test_the_picture_is_what_its_command_draws(tmp_path):

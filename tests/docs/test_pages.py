@@ -20,7 +20,7 @@ RUN = [
 ALL = [pytest.param(page, id=str(page.relative_to(ROOT))) for page in pages.pages()]
 BUILT = ("{toctree}", "{eval-rst}")  # of Sphinx, which `make docs` runs
 CHECKED = {  # blocks of text that other tests hold against what runs
-    "README.md": "tests/docs/test_generated.py",
+    "demo.md": "tests/docs/test_generated.py",
     "names.md": "tests/docs/test_generated.py",
     "auditor.md": "test_the_protocol_is_what_a_program_speaks",
 }

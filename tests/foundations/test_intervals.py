@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from undeleted.errors import BadQuestion
+from undeleted.errors import Misuse
 from undeleted.foundations.coins import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, NoNoise
 from undeleted.foundations.intervals import (
     _reach_of_two_laplaces,
@@ -82,7 +82,7 @@ def test_no_noise_needs_no_interval_and_a_finite_law_has_none():
 
     assert noise_interval(NoNoise(), 0.95) == (0, 0)
     assert noise_interval(DiscreteLaplace(3.0), 0.95, 0) == (0, 0)
-    with pytest.raises(BadQuestion, match="comes with no interval"):
+    with pytest.raises(Misuse, match="has no interval"):
         noise_interval(ClampedGeometric(Fraction(1, 2), 0, 3), 0.95)
 
 
@@ -99,7 +99,7 @@ def test_a_ratio_is_unbounded_when_its_denominator_may_be_zero():
 
 @pytest.mark.parametrize("confidence", [0, 1, -0.5, math.nan])
 def test_a_confidence_lies_strictly_between_0_and_1(confidence):
-    with pytest.raises(BadQuestion, match="confidence"):
+    with pytest.raises(Misuse, match="confidence"):
         noise_interval(DiscreteLaplace(1.0), confidence)
 
 

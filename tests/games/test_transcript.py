@@ -100,5 +100,5 @@ def test_outputs_of_all_kinds_become_plain():
         ("e", (1, ((1.0, 0.0), (0.0, 1.0)))),
     )
     assert json.dumps(written)
-    with pytest.raises(TypeError, match="cannot be written down"):
+    with pytest.raises(TypeError, match="cannot be serialised"):
         plain(object())

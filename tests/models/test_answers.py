@@ -7,8 +7,8 @@ import pytest
 
 from support.estimators import GROWN, NAMES, make, rows, taken
 from support.fits import ALARM, fit, with_scale
-from undeleted.audit.auditor import Options, audit
-from undeleted.audit.targets import Named
+from undeleted.auditing.auditor import Options, audit
+from undeleted.auditing.targets import TargetSpec
 from undeleted.curate.statistics import SecondMoments
 from undeleted.errors import PrivacyLeakWarning, UndeclaredValue, UndeletedError
 from undeleted.foundations.coins import NoNoise
@@ -262,10 +262,12 @@ def test_the_auditor_does_not_break_what_is_published(name):
     sure = Options(budget=6, confidence=0.999)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ours = audit(Named(f"undeleted.models:{kind}", settings, see=("release_",)), sure)
+        ours = audit(TargetSpec(f"undeleted.models:{kind}", settings, see=("release_",)), sure)
         original = {"GaussianNB": "naive_bayes", "LinearRegression": "linear_model"}[kind]
         see = ("labels",) if kind == "GaussianNB" else ()
-        theirs = audit(Named(f"sklearn.{original}:{kind}", see=see), Options(budget=60, confidence=0.999))
+        theirs = audit(
+            TargetSpec(f"sklearn.{original}:{kind}", see=see), Options(budget=60, confidence=0.999)
+        )
     assert ours.undeleted.startswith("not broken")
     assert ours.forgets.verdict == "yes"
     assert theirs.undeleted == "broken"

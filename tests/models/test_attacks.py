@@ -23,7 +23,7 @@ def test_two_means_that_are_refitted_give_people_away_and_ours_do_not():
     ours = run(**game, against="undeleted")
     assert ours["deletions"] == 100
     assert ours["recovered_points"] == ours["false_positives"] == 0
-    assert ours["works_from_digits"] is None
+    assert ours["fewest_digits"] is None
 
 
 PEOPLE, OWN, TRIALS = 300, 5, 160

@@ -26,7 +26,7 @@ from undeleted.foundations import registry
 from undeleted.foundations.coins import ClampedGeometric, NoNoise
 from undeleted.foundations.privacy import Budget, Zcdp, account
 from undeleted.games.baselines._points import without
-from undeleted.verify.exact import FiniteWorld, verify
+from undeleted.verifying.exact import FiniteWorld, verify
 
 sklearn = pytest.importorskip("sklearn")
 from sklearn.exceptions import NotFittedError  # noqa: E402
@@ -242,7 +242,7 @@ def test_noise_is_secure_unless_somebody_asks_for_less(name):
         warnings.simplefilter("error")
         one, other = make(name).fit(*data), make(name).fit(*data)
     assert one.release_ != other.release_
-    with pytest.warns(SeededNoiseWarning, match="take the noise off"):
+    with pytest.warns(SeededNoiseWarning, match="remove the noise"):
         make(name, random_state=1).fit(*data)
 
 
@@ -251,7 +251,7 @@ def test_a_missing_bound_is_an_error_and_the_datas_own_a_warning(name):
     for parameter in {"bounds", "bounds_y", "classes", "categories"} & SETTINGS[name].keys():
         with pytest.raises(MissingBounds, match=f"`{parameter}`: public"):
             make(name, **{parameter: None}).fit(*data)
-        with pytest.warns(PrivacyLeakWarning, match=f"`{parameter}` are read off the data"):
+        with pytest.warns(PrivacyLeakWarning, match=f"`{parameter}` are read from the data"):
             make(name, **{parameter: "data"}).fit(*data)
         with pytest.raises(BadBounds):
             make(name, **{parameter: "guess"}).fit(*data)

@@ -17,7 +17,7 @@ from undeleted.interfaces.report.survey import page
 from undeleted.paper.definitions.chourasia_shah_2023 import chourasia_shah_2023
 from undeleted.paper.specimens import batch_queries, specimen, specimens
 from undeleted.paper.survey_table import FOLDER, about, ask, in_order, survey
-from undeleted.verify.exact import verify
+from undeleted.verifying.exact import verify
 
 NAMES = registry.names(FOLDER)
 

@@ -1,1 +1,1 @@
-"""What several tests share: fits of noise, small worlds, brute force over data sets, all attackers."""
+"""Helpers that several tests share: fits of noise, small worlds, brute force over data sets, attackers."""

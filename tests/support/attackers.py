@@ -1,4 +1,4 @@
-"""Deterministic attackers of the dynamic game, enough of them to see a difference where there is one."""
+"""Deterministic attackers of the dynamic game, enough of them to detect a difference if there is one."""
 
 from itertools import permutations
 from zlib import crc32
@@ -12,7 +12,7 @@ def all_orders(n, k):
 
 
 def adaptive(n, k):
-    """Attackers that let the last output choose whom they corrupt next."""
+    """Attackers that choose whom they corrupt next by the last output."""
     for shift in range(n):
         yield lambda world, shift=shift: _follow(world, shift, k)
 

@@ -1,6 +1,6 @@
-"""Several processes delete overlapping ids for a while, and others look on; the total must come out right.
+"""Several processes delete overlapping ids for a while, and another reads; the totals must be right.
 
-python -m support.crowd --processes 8 --seconds 60      from the folder tests, on a PostgreSQL of its own
+python -m support.crowd --processes 8 --seconds 60      in the folder tests; starts its own PostgreSQL
 """
 
 import argparse
@@ -19,7 +19,7 @@ MANY = 200_000
 
 
 def leave(place, seed, seconds):
-    """Delete ids at random, many of which others delete too, until the time is up; how many were there."""
+    """Delete random ids, many of which others delete too, until the time is up; return how many existed."""
     rng, deleted, asked = random.Random(seed), 0, 0
     until = time.monotonic() + seconds
     with Curator.open(place) as curator:
@@ -32,7 +32,7 @@ def leave(place, seed, seconds):
 
 
 def look(place, seconds):
-    """Every view is of one moment: the counts of all publications fall together."""
+    """Read a publication until the time is up; its version must never decrease."""
     until, views, last = time.monotonic() + seconds, 0, 0
     with Curator.open(place) as curator:
         while time.monotonic() < until:
@@ -43,7 +43,7 @@ def look(place, seconds):
 
 
 def run(place, processes, seconds):
-    """The facts of it."""
+    """Run all processes and return the facts."""
     kills.publish(place, MANY)
     with Curator.open(place) as curator:
         before = {name: curator.show(name).release.value.sum() for name in ("people", "table")}

@@ -1,9 +1,9 @@
-"""A proxy between a store and its server that hangs up in the middle of a deletion.
+"""A proxy between a store and its server that closes the connection in the middle of a deletion.
 
-    python -m support.drops --drops 60       from the folder tests, on a PostgreSQL of its own
+    python -m support.drops --drops 60       in the folder tests; starts its own PostgreSQL
 
-It forwards what the client says, message by message, and hangs up before or after one of them: so that a
-statement, or a COMMIT, never arrives; or arrives, and its answer never comes back.
+It forwards the client's messages one by one, and closes the connection before or after one of them: a
+statement, or a COMMIT, never arrives; or it arrives, and its answer never comes back.
 """
 
 import argparse
@@ -52,7 +52,7 @@ class Proxy:
         """The first message has no type; all others are a type, a length and a body."""
         with suppress(OSError):
             size = 8
-            while size == 8:  # questions about encryption come before it
+            while size == 8:  # encryption requests come before it
                 first = client.recv(8, socket.MSG_WAITALL)
                 [size] = struct.unpack(">i", first[:4])
                 server.sendall(first + (client.recv(size - 8, socket.MSG_WAITALL) if size > 8 else b""))
@@ -62,7 +62,7 @@ class Proxy:
                 if self._breaks(head, body):
                     kind, self.plan = self.plan[0], None
                     self.broken += 1
-                    if "answer" in kind:  # it arrives, and nobody hears what became of it
+                    if "answer" in kind:  # it arrives, and the client never gets the answer
                         client.shutdown(socket.SHUT_RDWR)
                         server.sendall(head + body)
                         if "COMMIT" in kind:
@@ -75,7 +75,7 @@ class Proxy:
         if self.plan is None or head[:1] not in (b"Q", b"P", b"E", b"S"):
             return False
         if "COMMIT" in self.plan[0]:
-            return body.startswith(b"COMMIT\0")  # and not the level READ COMMITTED
+            return body.startswith(b"COMMIT\0")  # but not the isolation level READ COMMITTED
         self.plan[1] -= 1
         return self.plan[1] < 0
 
@@ -88,7 +88,7 @@ def _hang_up(*ends) -> None:
 
 
 def run(server, folder, drops, seed=7):
-    """Delete people one request at a time, with a connection that breaks in each; the facts of it."""
+    """Delete people one request at a time, breaking the connection in each; return the facts."""
     rng = random.Random(seed)
     place = server.url("dropped", f"{folder}/dropped.key")
     kills.publish(place, 5000)
@@ -111,7 +111,7 @@ def run(server, folder, drops, seed=7):
             facts["drops"] += proxy.broken - broken
             facts["by_plan"][plan] += proxy.broken - broken
             if (done.deleted, done.unknown) != (size, 0):
-                facts["problems"].append(f"{plan}: said {done.deleted} of {size} were deleted")
+                facts["problems"].append(f"{plan}: reported {done.deleted} of {size} as deleted")
             gone = before - direct.show("people").release.value[0]
             if gone != facts["deleted"]:
                 facts["problems"].append(f"{plan}: {gone} are gone, and {facts['deleted']} were deleted")

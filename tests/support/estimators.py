@@ -1,10 +1,10 @@
-"""Every estimator with public bounds, and rows for it: a newcomer needs a line here."""
+"""Settings and rows for every estimator with public bounds; a new estimator needs a line here."""
 
 import numpy as np
 
 from undeleted.foundations import registry
 
-OF_BASKETS = ("item-item-recommender",)  # has a contract test of its own
+OF_BASKETS = ("item-item-recommender",)  # has its own contract test
 NAMES = tuple(name for name in registry.names("undeleted.models") if name not in OF_BASKETS)
 BOUNDS = {"bounds": (0.0, 10.0)}
 CLASSES = {"classes": ["a", "b", "c"]}
@@ -23,18 +23,18 @@ SETTINGS = {
     "random-forest-regressor": BOUNDS | {"bounds_y": (-5.0, 5.0), "max_depth": 5},
 }
 WITHOUT_Y = ("k-means", "pca", "standard-scaler", "quantile-transformer")
-GROWN = ("k-means",)  # their shape follows from noisy counts: the same coins may make another of other rows
+GROWN = ("k-means",)  # their shape depends on noisy counts: with equal coins, other rows may give another
 LINEAR = ("linear-regression", "ridge")
 OF_NUMBERS = (*LINEAR, "random-forest-regressor")
 
 
 def make(name, **settings):
-    """One of the estimators, by name."""
+    """Return one of the estimators, by name."""
     return registry.find("undeleted.models", name)(**SETTINGS[name] | settings)
 
 
 def rows(name, n, seed=0):
-    """Rows, and what they are learned with (None for those that learn alone); class c never occurs."""
+    """Return rows and their targets (None for estimators without a target); class c never occurs."""
     rng = np.random.default_rng([seed, n])
     label = rng.integers(0, 2, n)
     y = np.array(["a", "b"])[label]
@@ -49,6 +49,6 @@ def rows(name, n, seed=0):
 
 
 def taken(data, chosen):
-    """Some of the rows, as arguments for fit or forget."""
+    """Return the chosen rows as arguments for fit or forget."""
     X, y = data
     return (X[chosen],) if y is None else (X[chosen], y[chosen])

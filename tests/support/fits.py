@@ -9,7 +9,7 @@ ALARM = 1e-9  # how often a correct mechanism may fail one such test
 
 
 def fit(noise, law) -> float:
-    """The p-value of a chi-square test of the noise against a law, with bins that hold enough each."""
+    """Return the p-value of a chi-square test of the noise against a law, with bins that are large enough."""
     noise = np.asarray(noise)
     width = law.scale if isinstance(law, DiscreteLaplace) else law.sigma
     most = int(40 * width) + 10
@@ -24,7 +24,7 @@ def fit(noise, law) -> float:
 
 
 def _edges(cumulative, size):
-    """Where bins start, so that each expects at least 50 draws and there are at most 60 of them."""
+    """Return where bins start, so that each expects at least 50 draws and there are at most 60 bins."""
     step = max(50 / size, 1 / 60)
     starts, last = [0], 0.0
     for i, c in enumerate(cumulative[:-1]):

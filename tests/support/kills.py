@@ -1,10 +1,10 @@
-"""Kill processes that publish and delete, from outside, and see what they left.
+"""Kill processes that publish and delete, and check the stores that they leave.
 
-    python -m support.kills --kills 200 [--postgres]   from the folder tests; exits 1 if something is bad
+    python -m support.kills --kills 200 [--postgres]   run it in the folder tests; exits 1 if a check fails
 
-A child says on its output what it has acknowledged, and, where it is told to, that it stands at a named step
-and waits; the parent sends SIGKILL at a random time or at that step.  Afterwards the store must open, be
-whole, and be without everybody whose deletion was acknowledged, and nobody may have been subtracted twice.
+A child prints what it has acknowledged.  If a step is named, it also prints when it reaches that step, and
+waits there.  The parent sends SIGKILL at a random time or at that step.  Afterwards the store must open, be
+intact, and contain nobody whose deletion was acknowledged; nobody may have been subtracted twice.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from undeleted.curate.curator import Curator
 from undeleted.curate.mechanisms import NoisyCount, NoisyHistogram, RangeCounts
-from undeleted.curate.stores import Fold, Store, sqlite, store_there
+from undeleted.curate.stores import Fold, Store, sqlite, store_exists
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
 
@@ -29,7 +29,7 @@ AGE = Number("age", min=0, max=99)
 PEOPLE = Schema([AGE], id="id")
 DELETE_STEPS = ("taken", "subtracted", "held", "folded", "committed", "erased")
 PUBLISH_STEPS = ("key", "filled", "moved")
-INSIDE = ("taken", "subtracted", "held", "folded")  # steps that stand in the middle of a transaction
+INSIDE = ("taken", "subtracted", "held", "folded")  # steps inside a transaction
 
 
 def publications():
@@ -52,18 +52,18 @@ def publish(path, n):
 # -- the child
 
 
-def _stand(at, wanted):
+def _pause(at, wanted):
     if at == wanted:
         print(f"at {at}", flush=True)
         time.sleep(30)
 
 
 def _stop_after(owner, name, step, wanted):
-    whole = getattr(owner, name)
+    original = getattr(owner, name)
 
     def stopping(*arguments, **more):
-        result = whole(*arguments, **more)
-        _stand(step, wanted)
+        result = original(*arguments, **more)
+        _pause(step, wanted)
         return result
 
     setattr(owner, name, stopping)
@@ -94,7 +94,7 @@ def child(job, path, step, names):
 
 
 def _steps(path):
-    """After which functions a publication can be stopped."""
+    """Return the functions after which a publication can be stopped."""
     if not str(path).startswith("postgresql"):
         return (sqlite, "write_key", "key"), (sqlite, "fill", "filled"), (os, "link", "moved")
     from undeleted.curate.stores import _postgres_key, postgres
@@ -113,7 +113,7 @@ def start(job, path, step="", names=()):
 
 
 def kill_at(process, step):
-    """Read until the child stands at the step, kill it there, and return what it acknowledged before."""
+    """Read until the child reaches the step, kill it; return what it acknowledged, and if it got there."""
     said = []
     for line in process.stdout:
         said.append(line.strip())
@@ -126,7 +126,7 @@ def kill_at(process, step):
 
 
 def kill_after(process, acknowledged, seconds):
-    """Let it acknowledge so many deletions and run on for a moment, and kill it; what it acknowledged."""
+    """Kill the child some seconds after so many acknowledged deletions; return what it acknowledged."""
     said = [process.stdout.readline().strip()]
     while len(said) <= acknowledged:
         said.append(process.stdout.readline().strip())
@@ -139,7 +139,7 @@ def kill_after(process, acknowledged, seconds):
 
 
 def run(folder, kills, seed=7, place=None):
-    """Kill so many processes; the facts of it.  `place` gives where a store of a name lies."""
+    """Kill so many processes and return the facts.  `place` returns the path or URL of a named store."""
     place = place or (lambda name: Path(folder) / f"{name}.db")
     rng = random.Random(seed)
     facts = {
@@ -165,12 +165,12 @@ def run(folder, kills, seed=7, place=None):
             done = kill_after(start("delete", path, "", names), rng.randrange(4), rng.uniform(0, 0.01))
         facts["kills"] += 1
         facts["acknowledged"] += len(done)
-        left = _look(path, left, done, facts)
+        left = _check_after_kill(path, left, done, facts)
     return facts
 
 
-def _look(path, left, done, facts):
-    """Open the store after a kill; who is left by it."""
+def _check_after_kill(path, left, done, facts):
+    """Open and check the store after a kill; return who is left in it."""
     with Curator.open(path) as curator:
         facts["problems"] += curator.check()
         state = curator.show("table").release.value.sum()
@@ -181,7 +181,7 @@ def _look(path, left, done, facts):
         gone = [name for name in window if name in done]
         if done != window[: len(done)]:
             facts["problems"].append("acknowledged out of order")
-        # the one that was under way may be gone or not: deleting it settles that, once
+        # the deletion in progress may have happened or not: deleting again makes it certain, once
         under_way = window[len(done) : len(done) + 1]
         curator.delete(under_way)
         facts["problems"] += curator.check()
@@ -190,11 +190,11 @@ def _look(path, left, done, facts):
 
 
 def _kill_a_publication(path, step, facts):
-    """A publication that is killed leaves no store or a whole one, and is not in the way of the next."""
+    """A killed publication leaves no store or an intact one, and does not block the next one."""
     _, reached = kill_at(start("publish", path, step), step)
     facts["kills"] += 1
     facts["publications_killed"] += reached
-    if store_there(str(path)):
+    if store_exists(str(path)):
         with Curator.open(path) as curator:
             facts["problems"] += curator.check()
     else:

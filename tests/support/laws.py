@@ -9,7 +9,7 @@ from undeleted.games.non_adaptive import non_adaptive_game
 
 
 def given_the_first(make, data, sequence):
-    """The law of the later outputs given the first one, exactly: {z0: {later outputs: probability}}."""
+    """Return the exact law of the later outputs given the first one: {z0: {later outputs: probability}}."""
     law = exact_law(lambda coins: non_adaptive_game(make(), data, sequence, coins).outputs)
     given = defaultdict(dict)
     for outputs, probability in law.items():
@@ -20,11 +20,11 @@ def given_the_first(make, data, sequence):
     }
 
 
-def tells_of_those_who_stay(make, data_sets, sequence):
-    """Whether, for some first output, the later ones have another law for another data set.
+def depends_on_those_who_stay(make, data_sets, sequence):
+    """Return whether, for some first output, the law of the later outputs differs between two data sets.
 
-    The data sets agree on the deleted points.  By conditional independence, no such output is perfect
-    safety on them; one is a witness against any simulator.
+    The data sets agree on the deleted points.  If no first output is like this, the algorithm is perfectly
+    safe on them, by conditional independence; if one is, it is a witness against any simulator.
     """
     laws = [given_the_first(make, data, sequence) for data in data_sets]
     pairs = combinations(laws, 2)

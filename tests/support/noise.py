@@ -1,7 +1,7 @@
-"""Secure noise that is wider than its law: which tests leave too little room for it?
+"""Make secure noise wider than its law, to find the tests with too little margin for noise.
 
-A test that noise fails with probability p fails with about p^(1/K) when Laplace noise is K times as wide, so
-that a few runs show what thousands would.  Only tests can do this: the product reads no such setting.
+If noise makes a test fail with probability p, it fails with about p^(1/K) when Laplace noise is K times as
+wide: a few runs show what would take thousands.  Only tests can do this; the product has no such setting.
 """
 
 import importlib
@@ -17,10 +17,10 @@ HERE = Path(__file__).parent
 
 
 def widen(times: float) -> None:
-    """From now on, in this process."""
+    """Widen secure noise in this process from now on."""
     module = importlib.import_module("undeleted.foundations.coins.secure")
     measurement = module._measurement
-    if hasattr(measurement, "times"):  # by `sitecustomize` already
+    if hasattr(measurement, "times"):  # already done by `sitecustomize`
         return
 
     def wider(law):
@@ -35,7 +35,7 @@ def widen(times: float) -> None:
 
 
 def widen_everywhere(times: float) -> None:
-    """In this process, and in every Python that it starts (`wider/sitecustomize.py`)."""
+    """Widen secure noise here and in every Python process started from here (`wider/sitecustomize.py`)."""
     os.environ[SETTING] = str(times)
     paths = [str(HERE / "wider"), str(HERE.parent), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(p for p in paths if p)

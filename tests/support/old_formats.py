@@ -1,4 +1,4 @@
-"""Stores as earlier versions laid them out: what is brought up to date, and what an examiner wins against."""
+"""Stores in the layout of earlier versions, to test upgrades and as targets that an examiner can beat."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ FULL = 3000  # bytes of a bucket on average
 
 
 def older(store, form: int) -> None:
-    """The same store in format 1 or 2, whoever left before."""
+    """Rewrite a store into format 1 or 2; people may have left before."""
     with store._writing():
         meta, shapes = store._read_meta()
         for name in ("people", "pieces", "rule"):
@@ -51,12 +51,12 @@ def _in_postgres(store, posts) -> None:
 
 
 def with_holes(slots, buckets: int, gone) -> list[bytes]:
-    """Buckets of just the size of those who came, with a hole at the end for everybody who left."""
-    found = []
+    """Return buckets with room for everybody who was published; those who left leave a hole at the end."""
+    packed = []
     for number in range(buckets):
         mine = sorted(
             s.tobytes() for s in slots if int.from_bytes(s[:8].tobytes(), "little") % buckets == number
         )
         stay = [slot for slot in mine if slot[:TAG] not in gone]
-        found.append(b"".join(stay).ljust(sum(map(len, mine)), b"\0"))
-    return found
+        packed.append(b"".join(stay).ljust(sum(map(len, mine)), b"\0"))
+    return packed

@@ -1,15 +1,15 @@
-"""The documentation as something that runs: its pages, their blocks, and what a reader would type.
+"""Run the documentation: its pages, their blocks, and the commands that a reader would type.
 
-Comments in a page say how it is run, and are not seen by its readers:
+Comments in a page say how it is run; readers do not see them:
 
     <!-- file: spec.toml -->   the next block is written to this file
-    <!-- before: … -->         typed before all else
-    <!-- noisy -->             the next block's numbers carry noise: any number will do where one stands
+    <!-- before: … -->         run this first
+    <!-- noisy -->             the next block's numbers are noisy: any number matches a number
     <!-- needs: services -->   the page's commands need a server
     <!-- needs: time -->       the page's commands are run by `make test-all` only
 
-A line `$ command` is run, in a folder of the page's own, and must exit with 0, or with what `# exit 1` says.
-What follows it must be what it prints; `…` stands for anything.
+A line `$ command` is run in the page's own folder, and must exit with 0, or with the code in `# exit 1`.
+The lines after it must be what it prints; `…` matches anything.
 """
 
 import os
@@ -32,34 +32,34 @@ class Block:
 
     kind: str
     text: str
-    said: str
+    comment: str
 
     @property
     def file(self) -> str:
-        return self.said.removeprefix("file:").strip() if self.said.startswith("file:") else ""
+        return self.comment.removeprefix("file:").strip() if self.comment.startswith("file:") else ""
 
 
 def pages() -> list[Path]:
-    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md"]
-    return found + sorted(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts)
+    collected = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md"]
+    return collected + sorted(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts)
 
 
 def blocks(page: Path) -> list[Block]:
     text = page.read_text(encoding="utf-8")
-    found = []
+    collected = []
     for match in FENCE.finditer(text):
         before = COMMENT.search(text[: match.start()])
-        found.append(Block(match[1], match[2], before[1].strip() if before else ""))
-    return found
+        collected.append(Block(match[1], match[2], before[1].strip() if before else ""))
+    return collected
 
 
 def needs(page: Path) -> str:
-    said = re.search(r"<!-- needs: (\w+) -->", page.read_text(encoding="utf-8"))
-    return said[1] if said else ""
+    comment = re.search(r"<!-- needs: (\w+) -->", page.read_text(encoding="utf-8"))
+    return comment[1] if comment else ""
 
 
 def run(page: Path, folder: Path, **variables: str) -> None:
-    """Do what a reader of the page would do."""
+    """Run the page as a reader would."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "COLUMNS": "200", "HOME": str(folder)} | variables
     environment.pop("UNDELETED_STORE", None)
@@ -71,30 +71,30 @@ def run(page: Path, folder: Path, **variables: str) -> None:
                 (folder / block.file).write_text(block.text, encoding="utf-8")
             elif block.kind == "console":
                 for command, expected in commands(block.text):
-                    _run(command, expected, block.said == "noisy", folder, environment)
+                    _run(command, expected, block.comment == "noisy", folder, environment)
     finally:
-        for left in folder.glob("*.pid"):  # of a service that the page did not come to end
+        for left in folder.glob("*.pid"):  # of a service that the page did not stop
             with suppress(OSError, ValueError):
                 os.kill(int(left.read_text()), signal.SIGKILL)
 
 
 def commands(text: str) -> list[tuple[str, str]]:
-    """What is typed, and what is shown to come of it."""
+    """Return each command and its expected output."""
     parts = re.split(r"^\$ ", text, flags=re.M)[1:]
     return [(part.partition("\n")[0], part.partition("\n")[2]) for part in parts]
 
 
 def _run(command: str, expected: str, noisy: bool, folder: Path, environment: dict[str, str]) -> None:
-    if command.startswith("make "):  # whole targets are run by CI; that they exist is another test
+    if command.startswith("make "):  # CI runs make targets; another test checks that they exist
         return
     code = int(stated[1]) if (stated := re.search(r"# exit (\d+)\s*$", command)) else 0
-    tell = f"{command}\ncode=$?\nenv -0 > .environment\nexit $code"
+    script = f"{command}\ncode=$?\nenv -0 > .environment\nexit $code"
     done = subprocess.run(
-        ["bash", "-c", tell], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+        ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
     )
-    told = (folder / ".environment").read_bytes().decode().split("\0")
+    exported = (folder / ".environment").read_bytes().decode().split("\0")
     if command.startswith("export "):
-        environment.update(line.split("=", 1) for line in told if "=" in line)
+        environment.update(line.split("=", 1) for line in exported if "=" in line)
     assert done.returncode == code, f"$ {command}\n{done.stdout}{done.stderr}"
     assert like(done.stdout, expected, noisy), (
         f"$ {command}\nprints\n{done.stdout}\nand the page shows\n{expected}"
@@ -102,7 +102,7 @@ def _run(command: str, expected: str, noisy: bool, folder: Path, environment: di
 
 
 def like(printed: str, expected: str, noisy: bool) -> bool:
-    """Whether a page shows what was printed; nothing shown, anything may be."""
+    """Return whether the output matches the page; if the page shows none, any output matches."""
     if not expected.strip():
         return True
     lines = []
@@ -113,6 +113,6 @@ def like(printed: str, expected: str, noisy: bool) -> bool:
         pattern = ".*?".join(map(re.escape, line.rstrip().split("…")))
         if noisy:
             pattern = re.sub(r"(\\[-+])?\d(?:[\d,]|\\\.(?=\d))*", r"[-−]?[\\d,.]+", pattern)
-        pattern = re.sub(r"(\\ )+", r"\\s+", pattern)  # columns are as wide as their widest word
+        pattern = re.sub(r"(\\ )+", r"\\s+", pattern)  # the width of a column depends on its widest word
         lines.append(pattern + r"[ ]*\n")
     return re.fullmatch("".join(lines), printed.rstrip() + "\n") is not None

@@ -1,4 +1,4 @@
-"""People of all kinds of columns, and everything that can be published of them, in a store of any kind."""
+"""Generated people with every kind of column, and every mechanism on them, in a store of any kind."""
 
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms import (
@@ -61,7 +61,7 @@ def rows(n=N):
 
 
 def made(path, data, seed="noise"):
-    """A store whose noise is recorded: the same seed draws the same noise."""
+    """Create a store with seeded noise: the same seed draws the same noise."""
     table = PEOPLE.table(data)
     releases = {name: m.release(Arrays(table), seeded(f"{seed} {name}")) for name, m in mechanisms().items()}
     facts = {"epsilon": 4.0, "delta": 0.0, "spent": 3.0, "left": 1.0}

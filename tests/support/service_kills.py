@@ -1,11 +1,11 @@
-"""Kill the service under load with SIGKILL, restart it, and see what it left.
+"""Kill the service under load with SIGKILL, restart it, and check the store that it leaves.
 
-    python -m support.service_kills --kills 60   from the folder tests; exits 1 if something is bad
+    python -m support.service_kills --kills 60   run it in the folder tests; exits 1 if a check fails
 
-Sixteen people after people leave with receipts, every third time an operator's list streams in beside them,
-and every fourth time another process opens the store and closes it; the service is killed at a random moment.
-Afterwards everybody whose deletion was acknowledged is gone, what is published fell by exactly those who are
-gone, and `check` finds the store whole.
+Sixteen clients delete people with receipts.  Every third time an operator's list streams in as well, and
+every fourth time another process opens and closes the store; the service is killed at a random moment.
+Afterwards everybody whose deletion was acknowledged must be gone, the published count must have decreased by
+exactly those who are gone, and `check` must report an intact store.
 """
 
 import argparse
@@ -28,7 +28,7 @@ QUIET = {"stdout": subprocess.DEVNULL, "check": True}
 
 
 class Load:
-    """People who leave until the service is gone; whom it acknowledged."""
+    """Clients that delete people until the service is gone, and whom it acknowledged."""
 
     def __init__(self, published, address, numbers, listed):
         self._published, self._host = published, address.removeprefix("http://")
@@ -66,7 +66,7 @@ class Load:
             connection.close()
 
     def _send(self, listed):
-        """A list in chunks; an answer that came whole acknowledges all of it."""
+        """Send a list in chunks; the last line of the answer says how many of it are acknowledged."""
         headers = self._published.header("operator") | {"Content-Type": "application/x-ndjson"}
         connection = http.client.HTTPConnection(self._host, timeout=30)
 
@@ -87,7 +87,7 @@ class Load:
 
 
 def state(published):
-    """Who is there, what is published of how many they are, and what is wrong."""
+    """Return who is in the store, the published count, and the problems that `check` reports."""
     with Curator.open(published.store) as curator:
         tags, key = curator.store.tags(), curator.store.key
         there = {number for number in range(PEOPLE) if tag_of(key, f"p{number:05d}") in tags}
@@ -95,7 +95,7 @@ def state(published):
 
 
 def run(folder, kills, seed=7):
-    """Kill it so often, or until most people have left; the facts of it."""
+    """Kill the service `kills` times, or until half of the people have left; return the facts."""
     rng = random.Random(seed)
     published = Published(folder, people=PEOPLE)
     facts = {"kills": 0, "acknowledged": 0, "left_without_an_answer": 0, "problems": []}
@@ -105,7 +105,7 @@ def run(folder, kills, seed=7):
         listed = waiting[-1000:] if facts["kills"] % 3 == 0 else []
         with running("--store", published.store, "--log-level", "error") as service:
             load = Load(published, service.told["address"], waiting[:-1000], listed)
-            if facts["kills"] % 4 == 1:  # others open the store and close it meanwhile
+            if facts["kills"] % 4 == 1:  # another process opens and closes the store meanwhile
                 subprocess.run(
                     [sys.executable, "-m", "undeleted", "status", "--store", published.store], **QUIET
                 )
@@ -119,7 +119,7 @@ def run(folder, kills, seed=7):
         if done & there:
             facts["problems"].append(f"{len(done & there)} whose deletion was acknowledged are still there")
         if fell - count != len(gone):
-            facts["problems"].append(f"{len(gone)} are gone, and what is published fell by {fell - count}")
+            facts["problems"].append(f"{len(gone)} are gone, but the published count fell by {fell - count}")
         facts["left_without_an_answer"] += len(gone - done)
         facts["acknowledged"] += len(done)
         facts["kills"] += 1
@@ -134,9 +134,9 @@ def main():
     facts = {"kills": 0, "acknowledged": 0, "left_without_an_answer": 0, "problems": []}
     while facts["kills"] < options.kills:
         with tempfile.TemporaryDirectory() as folder:
-            found = run(folder, options.kills - facts["kills"], options.seed + facts["kills"])
+            partial = run(folder, options.kills - facts["kills"], options.seed + facts["kills"])
         for name in facts:
-            facts[name] += found[name]
+            facts[name] += partial[name]
     print(json.dumps(facts, indent=2))
     return int(bool(facts["problems"]) or not facts["acknowledged"] or not facts["left_without_an_answer"])
 

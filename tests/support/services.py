@@ -1,4 +1,4 @@
-"""A service to ask: in this process for most tests, in one of its own for those that kill it."""
+"""A service for tests: in this process for most of them, in its own process for those that kill it."""
 
 import contextlib
 import json
@@ -76,7 +76,7 @@ class Published:
             return curator.check() == []
 
     def is_there(self, number):
-        """Looked up by what a deletion would find."""
+        """Return whether a deletion with this receipt would find the person."""
         from undeleted.curate.receipts import Receipt, issuer_of
         from undeleted.curate.stores import open_store
 
@@ -97,7 +97,7 @@ class _Kept(logging.Handler):
 
 @contextlib.contextmanager
 def kept_log(level="INFO"):
-    """The service's log as a list, and nowhere else."""
+    """Collect the service's log in a list instead of writing it."""
     log, kept = logging.getLogger("undeleted.http"), _Kept()
     before = log.handlers, log.level
     log.handlers = [kept]
@@ -111,7 +111,7 @@ def kept_log(level="INFO"):
 
 @contextlib.contextmanager
 def client_of(store, **settings):
-    """Somebody who asks a service in this process."""
+    """Yield a client of a service in this process."""
     from starlette.testclient import TestClient
 
     from undeleted.interfaces.http.app import build
@@ -124,7 +124,7 @@ def client_of(store, **settings):
 
 @contextlib.contextmanager
 def running(*arguments, env=None, before=()):
-    """`undeleted serve` in a process of its own; it ends with SIGTERM, if it has not ended before."""
+    """Run `undeleted serve` in its own process; end it with SIGTERM if it is still running."""
     command = [*before, sys.executable, "-m", "undeleted", "serve", "--port", "0", "--json", *arguments]
     log = tempfile.TemporaryFile("w+")  # a pipe that nobody reads would fill up  # noqa: SIM115
     process = subprocess.Popen(

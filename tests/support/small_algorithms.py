@@ -8,7 +8,7 @@ from undeleted.games.baselines._points import without
 
 
 class RandomTable:
-    """Outputs drawn from random tables: each step has its own small law, given what is left."""
+    """Draws outputs from random tables: each step has its own small law, given the remaining points."""
 
     def __init__(self, seed, outputs=2, denominator=4):
         self.seed, self.outputs, self.denominator = seed, outputs, denominator
@@ -23,7 +23,7 @@ class RandomTable:
         return self._say("next")
 
     def _say(self, what):
-        # a function of what is left alone: the table, not the coins, is made by this generator
+        # depends only on the remaining points: this generator makes the table, not the coins
         rng = random.Random(f"{self.seed} {what} {self._left}")
         cuts = sorted(rng.randrange(self.denominator + 1) for _ in range(self.outputs - 1))
         drawn = int(self._coins.integers(0, self.denominator, 1)[0])
@@ -31,7 +31,7 @@ class RandomTable:
 
 
 class Position:
-    """The sum first; then where the deleted point stood: safe for who knows the index, not for others."""
+    """Outputs the sum, then the deleted point's index: safe if the simulator knows the index, else not."""
 
     def start(self, data, coins):
         self._data = tuple(data)
@@ -42,7 +42,7 @@ class Position:
 
 
 class OwnDice:
-    """Has randomness of its own."""
+    """Uses its own randomness instead of the coins."""
 
     def start(self, data, coins):
         return random.random()
@@ -52,7 +52,7 @@ class OwnDice:
 
 
 class SecretDice:
-    """Draws a secret of its own at the start and tells it later."""
+    """Draws a secret with its own randomness at the start and outputs it later."""
 
     def start(self, data, coins):
         self._secret = random.random()
@@ -63,7 +63,7 @@ class SecretDice:
 
 
 class Remembering:
-    """Remembers across runs, outside of itself."""
+    """Keeps state across runs, outside of the object."""
 
     calls = count()
 
@@ -75,7 +75,7 @@ class Remembering:
 
 
 class Endless:
-    """Tosses until a coin says so, which may be never."""
+    """Tosses until a coin shows 1, which may never happen."""
 
     def start(self, data, coins):
         while coins.bits(1)[0] == 0:
@@ -87,7 +87,7 @@ class Endless:
 
 
 class RareDice:
-    """Has randomness of its own, in one corner of the world only."""
+    """Uses its own randomness, but only for one request on some data sets."""
 
     def start(self, data, coins):
         self._left = list(data)
@@ -100,7 +100,7 @@ class RareDice:
 
 
 class RareOrder:
-    """Minds the order of its data for one order and one request only."""
+    """Depends on the order of its data, for one order and one request only."""
 
     def start(self, data, coins):
         self._data = tuple(data)
@@ -111,7 +111,7 @@ class RareOrder:
 
 
 class LateGenerator:
-    """Can be pickled at first and no more after a deletion."""
+    """Can be pickled at first, but not after a deletion."""
 
     def start(self, data, coins):
         self.left = list(data)
@@ -134,8 +134,8 @@ class Refused:
     value: int
 
 
-class TellsByKind:
-    """Says the same in two kinds: what is published differs though it is written alike."""
+class LeaksByType:
+    """Outputs the same value in two types: the outputs differ, although they are written the same."""
 
     def __init__(self, one, other):
         self.kinds = one, other

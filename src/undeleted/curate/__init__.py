@@ -1,14 +1,16 @@
 """Publish once with differential privacy; honour deletions from the release and the deleted record alone.
 
-    statistics    what one record adds, as bounded integers: a file each
-    engines       adding a statistic up, in memory or where the data live: a file each
-    mechanisms    release once, forget from the release and the deleted record: a file each
-    releases      how a release forgets (`Subtracting`); noisy totals (`Linear`), trees, boxes: how it is read
-    publications  the kinds that a spec can name, as the mechanisms say them
+    statistics    the bounded integers that one record adds: one file per statistic
+    engines       sum a statistic, in memory or in the database: one file per engine
+    mechanisms    release once, forget from the release and the deleted record: one file per mechanism
+    releases      how a release forgets (`Subtracting`) and is read: noisy totals (`Linear`), trees, boxes
+    publications  the kinds that a spec can name, as the mechanisms declare them
     spec          the TOML file that says what is published
-    stores        the current state, and what makes it forget: one SQLite file, or a schema of PostgreSQL
-    receipts      what a person leaves with, and the certificate that they left
-    curator       publish, delete, show, status, check: the path of a record begins here
+    stores        the current state, and what makes it forget: one SQLite file, or a PostgreSQL schema
+    receipts      a person's receipt, and the certificate of deletion
+    answers       answers as tables: labels, estimate, interval, confidence, version
+    curator       publish, delete, show, status, check: the entry point for records
+    publishing    from a data frame to a curator in one call
     files, connections, kernels, durable    tables from files, databases by address, compiled loops, fsync
 
 Imports `errors` and `foundations`.

@@ -1,33 +1,33 @@
-"""Connections as a spec names them, and what goes wrong with databases, in words.
+"""Open the connections that a spec names, and report database errors in our own words.
 
     duckdb://warehouse.duckdb          a DuckDB file, beside the spec
     postgresql://reader@host/db        PostgreSQL; the password comes from PGPASSWORD or ~/.pgpass
-    pyspark://local[2]                 Spark: what stands after // is its master; options follow a ?
-    anything else                      as Ibis connects, if its driver is installed
+    pyspark://local[2]                 Spark: its master follows the //, options follow a ?
+    anything else                      passed to Ibis, if its driver is installed
     $WAREHOUSE                         any of these, from an environment variable
 
-No message repeats what a driver said: it may hold a password or somebody's value.
+No message repeats what a driver said: it may contain a password or somebody's value.
 """
 
 import os
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qsl
 
 from undeleted.errors import BadConnection, UndeletedError
+from undeleted.foundations.types import Given
 
 _SPARK = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "FATAL",  # what goes wrong is told in our words
+    "spark.log.level": "FATAL",  # errors are reported in our own words
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
 
 
-def connected(connection: str, name: str, folder: Path) -> Any:
-    """A table of a database, by connection and name; names with dots are schema.table."""
+def connected(connection: str, name: str, folder: Path) -> Given:
+    """Open a table of a database, by connection and name; names with dots are schema.table."""
     url = _from_environment(connection)
     shown = redacted(url)
     try:
@@ -47,20 +47,20 @@ def connected(connection: str, name: str, folder: Path) -> Any:
         raise
     except Exception as error:
         if "PARQUET_TYPE_ILLEGAL" in str(error):
-            problem = f"cannot read {name!r}: it has a type that Spark does not know, such as nanoseconds."
+            problem = f"cannot read {name!r}: it has a type that Spark lacks, such as nanoseconds."
             raise BadConnection(
                 shown, problem, "Write timestamps in microseconds (coerce_timestamps='us')."
             ) from None
         gone = ("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND")
         if type(error).__name__ == "TableNotFound" or any(word in str(error) for word in gone):
             raise BadConnection(
-                shown, f"has no table {name!r}.", "Check `table`; say schema.table where it needs one."
+                shown, f"has no table {name!r}.", "Check `table`; write schema.table if it needs a schema."
             ) from None
-        raise complaint(f"{name} at {shown}", error) from None
+        raise database_error(f"{name} at {shown}", error) from None
 
 
 def kinds_of(connection: str, name: str, folder: Path) -> dict[str, str]:
-    """The names and kinds of a table's columns, by the names that DuckDB has for them."""
+    """The names of a table's columns and their types, by DuckDB's names for them."""
     kinds = {}
     for column, kind in connected(connection, name, folder).schema().items():
         whole, real = kind.is_integer(), kind.is_floating() or kind.is_decimal()
@@ -86,23 +86,23 @@ def _from_environment(connection: str) -> str:
         raise BadConnection(connection, problem, "Set it to a connection such as postgresql://…") from None
 
 
-def _connect(url: str, shown: str, folder: Path) -> Any:
+def _connect(url: str, shown: str, folder: Path) -> Given:
     import ibis
 
     scheme, _, rest = url.partition("://")
     scheme = "postgres" if scheme == "postgresql" else scheme
     known = _backends()
     if not rest and "://" not in url:
-        problem = "says no kind of database."
+        problem = "does not say which kind of database."
         raise BadConnection(
-            "`connection`", problem, "Say such as duckdb://warehouse.duckdb or postgresql://host/db."
+            "`connection`", problem, "Write duckdb://warehouse.duckdb or postgresql://host/db, for example."
         )
     if scheme not in known:
         raise BadConnection(
             shown, f"names a backend that Ibis does not have: {scheme}.", f"Backends: {', '.join(known)}."
         )
     if scheme == "sqlite":
-        problem = "has columns without types, which a database cannot add up value by value."
+        problem = "has columns without types, which the database cannot sum value by value."
         raise BadConnection(shown, problem, 'Name the file itself: source = "people.db".')
     try:
         if scheme == "pyspark":
@@ -110,7 +110,7 @@ def _connect(url: str, shown: str, folder: Path) -> Any:
         if scheme == "duckdb" and rest and not rest.startswith((":memory:", "md:")):
             path = folder / rest.partition("?")[0]
             if not path.is_file():
-                raise BadConnection(shown, "is not there.", "Check the path: it is relative to the spec.")
+                raise BadConnection(shown, "does not exist.", "Check the path: it is relative to the spec.")
             return ibis.duckdb.connect(path, read_only=True)
         return ibis.connect(url)
     except UndeletedError:
@@ -121,18 +121,18 @@ def _connect(url: str, shown: str, folder: Path) -> Any:
         problem = f"needs the driver of {scheme}, which is not installed."
         raise BadConnection(shown, problem, _install(scheme) if ours else theirs) from None
     except Exception as error:
-        raise complaint(shown, error) from None
+        raise database_error(shown, error) from None
 
 
-def _spark(rest: str) -> Any:
-    """A Spark session; Java is looked for first, because Spark's own words do not name it."""
+def _spark(rest: str) -> Given:
+    """Start a Spark session; check for Java first, because Spark's own error does not mention it."""
     import ibis
     from pyspark.sql import SparkSession
 
     home = os.environ.get("JAVA_HOME")
     if not (home and Path(home, "bin", "java").exists()) and shutil.which("java") is None:
-        problem = "needs Java, and there is none on this machine."
-        raise BadConnection("pyspark", problem, "Install Java 17 or newer, or let JAVA_HOME name it.")
+        problem = "needs Java, which is not installed on this machine."
+        raise BadConnection("pyspark", problem, "Install Java 17 or newer, or set JAVA_HOME.")
     master, _, options = rest.partition("?")
     builder = SparkSession.builder.appName("undeleted")
     if master.startswith("local"):
@@ -153,11 +153,11 @@ def _backends() -> list[str]:
 
 
 def redacted(url: str) -> str:
-    """What may be shown of a connection: only what cannot be a secret; the rest is left out."""
+    """The part of a connection that may be shown: only what cannot be a secret."""
     if re.fullmatch(r"\$\w+", url):
         return url
-    scheme, found, rest = url.partition("://")
-    if not found or not re.fullmatch(r"[a-z][a-z0-9+]*", scheme):
+    scheme, separator, rest = url.partition("://")
+    if not separator or not re.fullmatch(r"[a-z][a-z0-9+]*", scheme):
         return "the connection"
     if scheme == "pyspark":
         master = re.match(r"[\w.,:*\[\]-]*", rest)
@@ -173,14 +173,14 @@ def redacted(url: str) -> str:
     return f"{scheme}://{person}{shown[2]}{shown[3] or ''}{shown[4] or ''}"
 
 
-def keeps_a_secret(connection: str) -> bool:
-    """Whether something in a connection may be a secret; a store keeps its spec, so none may stand there."""
+def may_contain_secret(connection: str) -> bool:
+    """Whether a connection may contain a secret; a store keeps its spec, so a spec must contain none."""
     if connection.startswith("$"):
         return False
     rest = connection.partition("://")[2]
     place, _, options = rest.partition("?")
-    person, found, _ = place.rpartition("@")
-    if (found and not re.fullmatch(r"[\w.%-]*", person)) or "@" in options or "=" in place:
+    person, separator, _ = place.rpartition("@")
+    if (separator and not re.fullmatch(r"[\w.%-]*", person)) or "@" in options or "=" in place:
         return True
     harmless = r"sslmode|host|port|schema|database|warehouse|application_name|connect_timeout|spark\..*"
     for key, _ in parse_qsl(options, keep_blank_values=True):
@@ -191,64 +191,64 @@ def keeps_a_secret(connection: str) -> bool:
     return False
 
 
-def complaint(where: str, error: Exception) -> UndeletedError:
-    """What a database complains of, in words that repeat none of its own."""
+COMPLAINTS = (  # words of a database, what they mean, and what to do
+    (
+        ("password authentication failed", "no password supplied", "fe_sendauth"),
+        "refuses the password.",
+        "Set PGPASSWORD, or put the password into ~/.pgpass.",
+    ),
+    (
+        (
+            "refused",
+            "could not connect",
+            "resolve host",
+            "translate host",
+            "no such file",
+            "timeout",
+            "timed out",
+            "shutting down",
+            "starting up",
+            "closed the connection",
+            "terminating connection",
+        ),
+        "cannot be reached.",
+        "Start the server, or check host and port.",
+    ),
+    (
+        ("valueerror", "programmingerror"),
+        "is not a valid address.",
+        "Check it; a password in it must be percent-encoded.",
+    ),
+    (('database "', "does not exist"), "has no such database.", "Check the name after the host."),
+    (("role", "does not exist"), "does not know this user.", "Check the name before the @."),
+    (("permission denied", "insufficientprivilege"), "may not be read by this user.", "Grant SELECT."),
+    (
+        ("java_gateway", "java gateway", "unsupportedclassversion"),
+        "could not start Java.",
+        "Install Java 17 or newer, or set JAVA_HOME.",
+    ),
+    (
+        ("undefinedcolumn", "undefinedtable", "unresolved_column", "binder", "catalogexception"),
+        "has changed since it was opened: a column or the table is different.",
+        "Publish again when its schema no longer changes.",
+    ),
+    (
+        ("operationnotdefined", "unsupportedoperation", "unsupportedbackend"),
+        "does not support the operations that statistics need.",
+        "Read the table through DuckDB, PostgreSQL or Spark.",
+    ),
+    (("outofmemory", "out of memory"), "ran out of memory.", "Give the engine more memory."),
+)
+
+
+def database_error(where: str, error: Exception) -> UndeletedError:
+    """Turn a database's error into one of ours, which repeats none of its words."""
     if isinstance(error, UndeletedError):
         return error
     said = f"{type(error).__name__} {error}".lower()
-    for words, problem, remedy in (
-        (
-            ("password authentication failed", "no password supplied", "fe_sendauth"),
-            "refuses the password.",
-            "Set PGPASSWORD, or write it into ~/.pgpass.",
-        ),
-        (
-            (
-                "refused",
-                "could not connect",
-                "resolve host",
-                "translate host",
-                "no such file",
-                "timeout",
-                "timed out",
-                "shutting down",
-                "starting up",
-                "closed the connection",
-                "terminating connection",
-            ),
-            "cannot be reached.",
-            "Start the server, or check host and port.",
-        ),
-        (
-            ("valueerror", "programmingerror"),
-            "is not an address that can be read.",
-            "Check it; a password in it is written with % for signs.",
-        ),
-        (('database "', "does not exist"), "has no such database.", "Check the name after the host."),
-        (("role", "does not exist"), "does not know this user.", "Check the name before the @."),
-        (("permission denied", "insufficientprivilege"), "may not be read by this user.", "Grant SELECT."),
-        (
-            ("java_gateway", "java gateway", "unsupportedclassversion"),
-            "could not start Java.",
-            "Install Java 17 or newer, or let JAVA_HOME name it.",
-        ),
-        (
-            ("undefinedcolumn", "undefinedtable", "unresolved_column", "binder", "catalogexception"),
-            "is not as it was when it was opened: a column or the table has changed.",
-            "Publish again when its schema stands still.",
-        ),
-        (
-            ("operationnotdefined", "unsupportedoperation", "unsupportedbackend"),
-            "cannot do what statistics need.",
-            "Read the table through DuckDB, PostgreSQL or Spark.",
-        ),
-        (("outofmemory", "out of memory"), "ran out of memory.", "Give the engine more memory."),
-    ):
-        if (
-            all(w in said for w in words)
-            if words[0] in ('database "', "role")
-            else any(w in said for w in words)
-        ):
+    for words, problem, remedy in COMPLAINTS:
+        fits = all if words[0] in ('database "', "role") else any
+        if fits(word in said for word in words):
             return BadConnection(where, problem, remedy)
     kind = type(error).__name__
-    return BadConnection(where, f"could not answer ({kind}).", "Its own log says why.")
+    return BadConnection(where, f"could not answer ({kind}).", "See its own log for the reason.")

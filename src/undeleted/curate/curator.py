@@ -1,23 +1,27 @@
-"""The lifecycle: publish once, honour deletions, show.  The only writer of what is published.
+"""The lifecycle: publish once, honour deletions, show.  Nothing else writes to publications.
 
     publish   table → totals → mechanism.release, with secure coins → store; the exact totals are dropped
-    delete    one transaction: take the person's record (it exists or it does not), subtract what it
-              contributed from the release's own few cells, bump the version
-    show      a copy of the release as it stands
+    delete    one transaction: remove the person's record if it exists, subtract what it contributed from
+              the few cells that it affected, increment the version
+    show      a copy of the current release
 
-Deletions cost those who stay no ε.  A record that was deleted is overwritten, and its id is gone.
+Deletions cost stayers no ε.  A deleted record is overwritten, and its id is gone.
 """
 
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from html import escape
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
 
 from undeleted.curate import files
+from undeleted.curate.answers import answers, as_arrow, rows
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.engines.scan import Scanned, scan
 from undeleted.curate.mechanisms.bulletin_board import BulletinBoard
@@ -32,52 +36,90 @@ from undeleted.curate.stores import (
     copy_store,
     create_store,
     open_store,
-    store_there,
+    store_exists,
     tag_of,
 )
 from undeleted.curate.stores.sqlite import MEMORY
 from undeleted.errors import (
-    AlreadyThere,
+    AlreadyExists,
     BadBudget,
     BadColumns,
-    BadQuestion,
+    BadSetting,
+    MissingExtra,
+    Misuse,
     NotStarted,
     StoreError,
     UndeletedError,
     UnknownName,
     WeakDelta,
     WeakPrivacyWarning,
+    WrongType,
 )
 from undeleted.foundations.coins import Coins, require_secure, secure
 from undeleted.foundations.intervals import Estimate
 from undeleted.foundations.privacy import Budget, Ledger
 from undeleted.foundations.schema import Schema, Table, as_text
-from undeleted.foundations.schema.values import is_plain
+from undeleted.foundations.schema.values import is_missing, is_plain
+from undeleted.foundations.types import Given
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
 
 WEAK_EPSILON, WEAK_DELTA = 10.0, 0.01
-BATCH = 10_000  # people deleted in one transaction, of a longer list
+BATCH = 10_000  # most people deleted in one transaction
 
 
 @dataclass(frozen=True)
 class Publication:
-    """A mechanism and its release, as they stood when they were shown."""
+    """A mechanism and its release, as they were when `show` was called."""
 
-    mechanism: Any
-    release: Any
+    mechanism: Given
+    release: Given
     version: int
+    name: str = ""
+
+    def to_arrow(self, *, confidence: float = 0.95, **questions: Given) -> "pa.Table":
+        """The answers as an Arrow table: labels, estimate, low, high, confidence, version.
+
+        Questions are those of `undeleted show`, such as `quantile=0.9` or `by=["city"]`.
+        """
+        answered = answers(self.mechanism, self.release, questions, confidence)
+        return as_arrow(rows(self.name, self.version, answered, confidence))
+
+    def to_pandas(self, *, confidence: float = 0.95, **questions: Given) -> "pd.DataFrame":
+        """The same as a pandas frame."""
+        return self.to_arrow(confidence=confidence, **questions).to_pandas()
+
+    def to_polars(self, *, confidence: float = 0.95, **questions: Given) -> "pl.DataFrame":
+        """The same as a polars frame."""
+        try:
+            import polars
+        except ImportError:
+            raise MissingExtra("to_polars", "polars", "frames") from None
+        return polars.DataFrame(self.to_arrow(confidence=confidence, **questions))
+
+    def _repr_html_(self) -> str:
+        """The answers as a table, in notebooks."""
+        table = self.to_arrow()
+        head = "".join(f"<th>{escape(name)}</th>" for name in table.column_names)
+        lines = ("".join(f"<td>{escape(str(v))}</td>" for v in row.values()) for row in table.to_pylist())
+        body = "".join(f"<tr>{line}</tr>" for line in lines)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def estimate(self, confidence: float = 0.95) -> Estimate:
-        """What is published as one number, with its interval."""
+        """The published value as one number, with its interval."""
         answer: Estimate = self.mechanism.estimate(self.release, confidence)
         return answer
 
 
 @dataclass(frozen=True)
 class Deletion:
-    """What a request did.  Deleted is durable; erased says that no file of the store holds it any more."""
+    """What a request did.  Deletions are durable; `erased` says that no file of the store holds them now."""
 
     deleted: int
-    unknown: int  # ids that are not there, or not any more: the two cannot be told apart
+    unknown: int  # ids that are not there, or no longer there: the two are indistinguishable
     version: int
     erased: bool
     held: int = 0  # people whose deletion is held back, to be folded in with others
@@ -100,8 +142,8 @@ class Status:
 class Curator:
     """Publishes a table of people under a budget, and forgets those who ask.
 
-    The store is a file, `:memory:`, or a schema of PostgreSQL (`postgresql://…`).  A store that is there
-    already is opened with `Curator.open`.
+    The store is a file, `:memory:`, or a schema of PostgreSQL (`postgresql://…`).  Open an
+    existing store with `Curator.open`.
 
     >>> from undeleted.curate.mechanisms.noisy_count import NoisyCount
     >>> from undeleted.foundations.schema import Number
@@ -124,19 +166,19 @@ class Curator:
         i_know: bool = False,
     ) -> None:
         if schema.id is None:
-            raise BadColumns(["id"], "a curator must know whose record is whose.", "Declare an id column.")
+            raise BadColumns(["id"], "a curator must know which record is whose.", "Declare an id column.")
         if not isinstance(budget, Budget):
             raise BadBudget("budget", budget, "a Budget(epsilon, delta)")
         self._coins = secure() if coins is None else coins
         require_secure(self._coins, "a curator that publishes")
-        self.schema, self.budget, self._place = schema, budget, str(store)  # it may hold a password
+        self.schema, self.budget, self._place = schema, budget, str(store)  # the place may contain a password
         self._store: Store | None = None
-        self._i_know = i_know  # what a large δ means
-        self.already = False  # whether a spec found its publication there, and spent nothing
+        self._i_know = i_know  # the caller accepts a large δ
+        self.already = False  # whether the spec was published before, so that nothing was spent
 
     @classmethod
     def open(cls, store: str | Path) -> "Curator":
-        """Go on with a store that was published."""
+        """Open a store that was published before."""
         return cls._of(open_store(str(store)), store)
 
     @classmethod
@@ -147,14 +189,14 @@ class Curator:
 
     @classmethod
     def from_spec(cls, spec: str | Path | Spec, store: str | Path, *, i_know: bool = False) -> "Curator":
-        """Publish what a spec says.  The same spec again gives the same publication, and spends nothing."""
+        """Publish what a spec says.  The same spec again opens the same publication and spends nothing."""
         spec = spec if isinstance(spec, Spec) else Spec.load(spec)
-        if store_there(str(store)):
+        if store_exists(str(store)):
             curator = cls.open(store)
             if curator.store.facts.get("spec") != spec.text:
-                remedy = "Restore the spec, or publish into a store of its own: that spends its own budget."
-                there = f"another publication in {curator.store.path} (the spec has changed since)"
-                raise AlreadyThere(there, remedy)
+                remedy = "Restore the spec, or publish into a new store, which spends its own budget."
+                there = f"a publication of another spec, in {curator.store.path},"
+                raise AlreadyExists(there, remedy)
             curator.already = True
             return curator
         curator = cls(spec.schema, spec.budget, store, i_know=i_know)
@@ -173,7 +215,7 @@ class Curator:
         self.close()
 
     def close(self) -> None:
-        """Erase what is deleted and let the store go."""
+        """Erase what was deleted, and close the store."""
         if self._store is not None:
             self._store.close()
             self._store = None
@@ -194,36 +236,40 @@ class Curator:
         """What has been published, by name."""
         return () if self._store is None else tuple(self._store.mechanisms)
 
-    def publish(self, data: Any, publications: Mapping[str, Any]) -> None:
-        """Publish statistics of a table, once; all of them, or none.
+    def publish(self, data: Given, publications: Mapping[str, Given]) -> None:
+        """Publish statistics of a table, once; either all of them or none.
 
-        A table of Ibis is added up where it is; anything else is read into memory.
+        An Ibis table is aggregated in its database; any other table is read into memory.
         """
         if self._store is not None:
-            remedy = "A deletion updates it; new people form a new cohort with a curator of their own."
-            raise AlreadyThere("a publication of this table", remedy)
+            remedy = "Deletions update it; publish new people as a new cohort, with a curator of its own."
+            raise AlreadyExists("a publication of this table", remedy)
         if not isinstance(publications, Mapping) or not publications:
-            raise BadQuestion("nothing is named that could be published.", 'Give {"a name": a mechanism, …}.')
+            raise BadSetting("there is nothing to publish.", 'Give {"a name": a mechanism, …}.')
         self._require_a_promise()
         if type(data).__module__.startswith("ibis."):
-            self._publish(_added_up_there(self.schema, data, publications, "the table"), publications, {})
+            self._publish(_aggregated_there(self.schema, data, publications, "the table"), publications, {})
         else:
-            self._publish(Arrays(self.schema.table(data)), publications, {})
+            table = data if isinstance(data, Table) else self.schema.table(data)
+            if table.schema != self.schema:
+                problem = "the table was encoded with another schema."
+                raise WrongType(problem, "Use the curator's schema: curator.schema.table(rows).")
+            self._publish(Arrays(table), publications, {})
 
     def _require_a_promise(self) -> None:
-        """Refuse a δ that promises nothing; warn of an ε that does."""
+        """Refuse a δ that promises nothing; warn if ε promises next to nothing."""
         if self.budget.delta >= WEAK_DELTA and not self._i_know:
             raise WeakDelta(self.budget.delta)
         if self.budget.epsilon > WEAK_EPSILON:
             times = f"{math.exp(min(self.budget.epsilon, 700)):.2g}"
             warnings.warn(
-                f"ε = {self.budget.epsilon:g} promises next to nothing: what is published may be {times} "
-                "times as likely with a person as without. Most choose an ε of 1 or less.",
+                f"ε = {self.budget.epsilon:g} promises next to nothing: an output may be {times} times as "
+                "likely with a person's data as without them. Most people choose an ε of 1 or less.",
                 WeakPrivacyWarning,
                 stacklevel=3,
             )
 
-    def _publish(self, totals: Any, publications: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+    def _publish(self, totals: Given, publications: Mapping[str, Given], facts: Mapping[str, Given]) -> None:
         ledger = Ledger(self.budget)
         boards: list[str] = []
         for name, mechanism in publications.items():
@@ -233,19 +279,19 @@ class Curator:
             events = getattr(mechanism, "events", None)
             if events is None:
                 problem = f"{name!r} makes no promise of differential privacy."
-                raise BadQuestion(problem, "Publish a noisy mechanism with a budget.")
+                raise BadSetting(problem, "Publish a noisy mechanism with a budget.")
             if not isinstance(mechanism, Subtracting):
-                problem = f"{name!r} is several releases in one, which a store does not keep."
-                raise BadQuestion(problem, "Publish its parts, each under a name of its own.")
+                problem = f"{name!r} combines several releases, which a store cannot keep."
+                raise BadSetting(problem, "Publish each of its parts under its own name.")
             ledger.charge(name, events)
         if len(set(boards)) < len(boards):
-            raise BadQuestion("two boards show the same column.", "Publish a column of texts once.")
+            raise BadSetting("two boards show the same column.", "Publish each text column once.")
         spent = ledger.spent.epsilon if ledger.events else 0.0
         releases, exact = {}, {}
         for name, mechanism in publications.items():
-            asked = ExactTotals(totals)
-            releases[name] = mechanism.release(asked, self._coins)
-            exact[name] = asked.of(mechanism, releases[name])
+            recorded = ExactTotals(totals)
+            releases[name] = mechanism.release(recorded, self._coins)
+            exact[name] = recorded.of(mechanism, releases[name])
         self._store = create_store(
             self._place,
             Publishing(
@@ -259,21 +305,24 @@ class Curator:
                     "spent": spent,
                     "left": ledger.left
                     if ledger.left > 1e-9 * self.budget.epsilon
-                    else 0.0,  # rounding is no ε
+                    else 0.0,  # less is a rounding error
                     **facts,
                 },
                 exact,
-                recount=not totals.stands_still,
+                recount=not totals.is_snapshot,
             ),
         )
 
     def receipts(self, spec: str | Path | Spec) -> Iterator[str]:
-        """A receipt for everybody of the spec's table who is here, a line of JSON each; always the same."""
+        """Yield a line of JSON with the receipt of each person of the spec's table who is in the store.
+
+        A person's receipt is always the same.
+        """
         from undeleted.curate.receipts import issuer_of
 
         spec = spec if isinstance(spec, Spec) else Spec.load(spec)
         if self.store.facts.get("spec") != spec.text:
-            raise BadQuestion("receipts are for what a spec published.", "Name the spec that was published.")
+            raise BadSetting("this is not the spec that was published.", "Give the published spec.")
         with _records(spec) as blocks:
             people = (person for block in blocks for person in block.ids or ())
             yield from issuer_of(self.store).lines(people, self.store.tags())
@@ -287,20 +336,25 @@ class Curator:
     ) -> Deletion:
         """Forget these people and all of their rows; ids that are not there are counted and change nothing.
 
-        An id is text, byte for byte; a number is written in decimals.  A long list is deleted some thousands
-        at a time; each part is durable before the next begins.  `unknown` is told every id that is not there,
-        or not any more.  With `fold` records go at once, and the publications follow when enough people have
-        left together, which hides each of them among the others.
+        Ids are compared as text, byte for byte; a number is written in decimal.  A long list is deleted in
+        batches; each batch is durable before the next begins.  `unknown` is called with every id that is not
+        there, or no longer there.  With `fold`, records are deleted at once, and the publications are updated
+        when enough people have left together, which hides each of them among the others.
         """
         store = self.store
         people = iter(_listed_ids(ids))
         deleted = absent = held = 0
         version = store.version
-        while part := list(islice(people, BATCH)):
+        while True:
             try:
+                if not (part := list(islice(people, BATCH))):
+                    break
                 done = store.delete(part, fold)
             except UndeletedError as error:
-                if deleted:  # what was done before stays done, and is told
+                if deleted:  # earlier batches stay deleted, and are reported
+                    if isinstance(error, Misuse):  # a bad id: the store itself is well, and can erase
+                        with suppress(UndeletedError):
+                            store.erase()
                     problem = f"{deleted} people were deleted before this: {error.what}"
                     raise StoreError(problem, error.remedy) from None
                 raise
@@ -313,46 +367,54 @@ class Curator:
                 progress(len(part))
         try:
             erased = store.erase()
-        except UndeletedError:  # the server went away after it had forgotten
+        except UndeletedError:  # the server was lost after the deletion was committed
             erased = False
         return Deletion(deleted, absent, version, erased, held)
 
     def delete_tagged(
-        self, tags: Sequence[bytes], fold: Fold | None = None, *, alike: bool = False
+        self, tags: Sequence[bytes], fold: Fold | None = None, *, dummy_work: bool = False
     ) -> Deleted:
-        """Forget those whose ids have these tags, as receipts carry them, in one transaction.
+        """Forget the people whose ids have these tags, which receipts carry, in one transaction.
 
-        It is durable when this returns, and erased by `erase`.  With `alike` as much is worked out and
-        written for those who are not there.
+        The deletion is durable when this returns; `erase` erases the data.  With `dummy_work`, as much is
+        computed and written for people who are not there.
         """
-        return self.store.delete_tagged(tags, fold, alike=alike)
+        return self.store.delete_tagged(tags, fold, dummy_work=dummy_work)
 
     def tag(self, person: str) -> bytes:
-        """What stands for an id in the store."""
+        """The tag that replaces an id in the store."""
         return tag_of(self.store.key, person)
 
     def fold(self) -> None:
-        """Let the publications follow those whose deletion is held back, if it is time."""
+        """Apply the deletions that are held back to the publications, if they are due."""
         self.store.fold()
 
-    def erase(self, patience: float = 30.0) -> bool:
-        """Leave no copy of what was deleted within reach; False if something holds that up for so long."""
-        return self.store.erase(patience)
+    def erase(self, timeout: float = 30.0) -> bool:
+        """Erase every reachable copy of deleted data; return False if this is blocked until the timeout."""
+        return self.store.erase(timeout)
 
     def probe(self) -> None:
-        """Refuse if nothing can be deleted just now: a write that changes nothing."""
+        """Refuse if deletions are impossible now; this is tested by a write that changes nothing."""
         self.store.probe()
 
     def copy_to(self, place: str) -> "Curator":
-        """The same store in another place; deletions go to one of the two from then on."""
+        """Copy the store to another place; a later deletion reaches only one of the two."""
         return Curator._of(copy_store(self.store, place), place)
 
-    def show(self, name: str) -> Publication:
-        """A publication as it stands; a copy, which later deletions leave alone."""
+    @overload
+    def show(self, name: str) -> Publication: ...
+
+    @overload
+    def show(self, name: None = None) -> dict[str, Publication]: ...
+
+    def show(self, name: str | None = None) -> Publication | dict[str, Publication]:
+        """A copy of the current publication, or of all by name; later deletions do not change the copy."""
+        if name is None:
+            return {each: self.show(each) for each in self.publications}
         if self._store is None:
             raise UnknownName("publications", name, ())
         release, version = self.store.release(name)
-        return Publication(self.store.mechanisms[name], release, version)
+        return Publication(self.store.mechanisms[name], release, version, name)
 
     def status(self) -> Status:
         """What is published, what it has cost, and whether something waits to be erased."""
@@ -373,15 +435,15 @@ class Curator:
         )
 
     def vacuum(self) -> bool:
-        """Erase what a database keeps of old rows; False if somebody holds its tables."""
+        """Erase the old row versions that a database keeps; return False if its tables are locked."""
         return self.store.vacuum()
 
     def check(self) -> list[str]:
-        """Format, integrity, conservation of the noise: what is wrong, which is nothing in a whole store."""
+        """Check format, integrity and conservation of the noise; return the problems, none if intact."""
         return self.store.check()
 
 
-def _scanned(spec: Spec, mechanisms: Mapping[str, Any]) -> Arrays:
+def _scanned(spec: Spec, mechanisms: Mapping[str, Given]) -> Arrays:
     """Read a spec's table once: its records, and the totals of all that is published, in one pass."""
     wanted = list(dict.fromkeys(m.statistic for m in mechanisms.values() if hasattr(m, "statistic")))
     parts: list[Table] = []
@@ -398,15 +460,15 @@ def _scanned(spec: Spec, mechanisms: Mapping[str, Any]) -> Arrays:
 
 
 @contextmanager
-def _read(spec: Spec, mechanisms: Mapping[str, Any]) -> Iterator[Any]:
-    """A spec's table with its totals: a file is scanned, a table in a database is added up there."""
+def _read(spec: Spec, mechanisms: Mapping[str, Given]) -> Iterator[Given]:
+    """A spec's table with its totals: a file is scanned, a database table is aggregated there."""
     if spec.connection is None:
         yield _scanned(spec, mechanisms)
         return
     from undeleted.curate.connections import connected
 
     table = connected(spec.connection, spec.source, spec.folder)
-    engine = _added_up_there(spec.schema, table, mechanisms, spec.source)
+    engine = _aggregated_there(spec.schema, table, mechanisms, spec.source)
     try:
         yield engine
     finally:
@@ -423,7 +485,7 @@ def _records(spec: Spec) -> Iterator[Iterator[Table]]:
         yield engine.blocks()
 
 
-def _added_up_there(schema: Schema, table: Any, mechanisms: Mapping[str, Any], name: str) -> Any:
+def _aggregated_there(schema: Schema, table: Given, mechanisms: Mapping[str, Given], name: str) -> Given:
     from undeleted.curate.engines.ibis import Ibis
 
     engine = Ibis(schema, table, name)
@@ -432,13 +494,21 @@ def _added_up_there(schema: Schema, table: Any, mechanisms: Mapping[str, Any], n
 
 
 def _listed_ids(ids: tuple[object, ...]) -> Iterator[str]:
-    """Ids as the table has them, as text; one list (or stream) of ids is as good as several arguments."""
+    """The ids as text, as the table has them; given as several arguments, or as one list or stream."""
+    if any(isinstance(given, Mapping) or hasattr(given, "columns") for given in ids):
+        problem = "a table was given where ids are expected."
+        raise WrongType(problem, "Give its column of ids, such as frame['person'].")
     if len(ids) == 1 and isinstance(ids[0], Iterable) and not isinstance(ids[0], str | bytes):
         return (_as_id(person) for person in ids[0])
     return (_as_id(person) for person in ids)
 
 
 def _as_id(person: object) -> str:
+    if is_missing(person):
+        raise WrongType("an id is missing (None or NaN).", "Leave out rows without an id.")
+    if isinstance(person, float | np.floating) and abs(float(person)) >= 2**53:
+        problem = "an id is a float of 2⁵³ or more, which may be another person's after rounding."
+        raise WrongType(problem, "Give ids as text, or as whole numbers.")
     if not is_plain(person):
-        raise BadQuestion(f"an id of type {type(person).__name__} is none.", "Give texts, or whole numbers.")
+        raise WrongType(f"an id cannot be of type {type(person).__name__}.", "Give text or whole numbers.")
     return as_text(person)

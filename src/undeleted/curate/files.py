@@ -1,18 +1,17 @@
 """Read a table from a file onto the grid, a block of rows at a time: CSV, Parquet, JSON or SQLite.
 
-Only the columns of the schema and the id are read.  Everything is taken as it is written: a CSV has texts,
-JSON and SQLite have values each of its own type, Parquet says the types of its columns.  No type is guessed
-from the values, so that no row changes how another is read.  Codes are kept in as few bytes as the grid has.
+Only the columns of the schema and the id are read.  Values are read as they are written: CSV has only texts,
+JSON and SQLite give each value its own type, Parquet declares the types of its columns.  No type is guessed
+from the values, so no row changes how another is read.  Codes use as few bytes as the grid allows.
 """
 
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from undeleted.errors import BadColumns, BadFile, RejectedValue, UndeletedError
 from undeleted.foundations.schema import Schema, Table
 from undeleted.foundations.schema.values import Written, as_number
+from undeleted.foundations.types import Given, Json
 
 ROWS = 1 << 17  # rows of a block
 _CSV = """read_csv(?, delim = '{delimiter}', header = true, quote = '"', escape = '"', comment = '', skip = 0,
@@ -34,7 +34,7 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON = (".json", ".jsonl", ".ndjson")
 SQLITE = (".db", ".sqlite", ".sqlite3")
 KINDS = (*DELIMITERS, ".parquet", *JSON, *SQLITE)
-_LOOK = 1000  # rows whose types are looked at for a draft
+_INSPECTED = 1000  # rows whose types are inspected for a draft
 
 
 def read(source: str, schema: Schema) -> Table:
@@ -46,7 +46,7 @@ def columns_of(source: str) -> dict[str, str]:
     """The names of a file's columns, and for a draft their types: a CSV has none, so DuckDB guesses them."""
     kind = _kind(source)
     if kind in JSON or kind in SQLITE:
-        return _kinds_of(source, islice(_rows(source, kind), _LOOK))
+        return _kinds_of(source, islice(_rows(source, kind), _INSPECTED))
     if kind == ".parquet":
         return _described(source, _PARQUET)
     names = list(_header(source, DELIMITERS[kind]))
@@ -62,25 +62,26 @@ def blocks(source: str, schema: Schema) -> Iterator[Table]:
     return in_blocks(source, _columns(source, wanted), schema)
 
 
-def _columns(source: str, wanted: list[str]) -> Iterator[Mapping[str, Any]]:
+def _columns(source: str, wanted: list[str]) -> Iterator[Mapping[str, Given]]:
     """The wanted columns, a block at a time, as they are written."""
     kind = _kind(source)
     if kind in JSON or kind in SQLITE:
         if kind in SQLITE:
             _require(source, wanted, _sqlite_names(source))
-        rows = _rows(source, kind)  # an object of JSON may lack a name: then its value is missing
+        rows = _rows(source, kind)  # a JSON object may lack a key: then its value is missing
         while block := list(islice(rows, ROWS)):
             yield {name: [row.get(name) for row in block] for name in wanted}
         return
     if kind == ".parquet":
         yield from _parquet(source, wanted)
         return
-    present = list(_header(source, DELIMITERS[kind]))
+    present = list(_header(source, DELIMITERS[kind], wanted))
     _require(source, wanted, present)
+    require_closed_quotes(source, DELIMITERS[kind])
     columns = "{" + ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in present) + "}"
     relation = _CSV.format(
         delimiter=DELIMITERS[kind], columns=columns, longest=_LONGEST, buffer=2 * _LONGEST
-    )  # one after another: readers that start in the middle take quoted lines for rows
+    )  # sequentially: readers that start in the middle mistake quoted lines for rows
     names = ", ".join(_quoted(name) for name in wanted)
     import duckdb
 
@@ -90,8 +91,8 @@ def _columns(source: str, wanted: list[str]) -> Iterator[Mapping[str, Any]]:
             yield {name: batch.column(i) for i, name in enumerate(wanted)}
 
 
-def _parquet(source: str, wanted: list[str]) -> Iterator[Mapping[str, Any]]:
-    """By Arrow, which has every type that Parquet declares."""
+def _parquet(source: str, wanted: list[str]) -> Iterator[Mapping[str, Given]]:
+    """Read Parquet with Arrow, which has every type that Parquet declares."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -104,8 +105,8 @@ def _parquet(source: str, wanted: list[str]) -> Iterator[Mapping[str, Any]]:
         raise _unreadable(source, error) from None
 
 
-def in_blocks(source: str, batches: Iterable[Mapping[str, Any]], schema: Schema) -> Iterator[Table]:
-    """Blocks of columns on the grid, not capped yet; row numbers in errors count from the first of them."""
+def in_blocks(source: str, batches: Iterable[Mapping[str, Given]], schema: Schema) -> Iterator[Table]:
+    """Blocks of columns on the grid, not capped yet; row numbers in errors count from the first block."""
     before, batches = 0, iter(batches)
     while True:
         try:
@@ -114,13 +115,14 @@ def in_blocks(source: str, batches: Iterable[Mapping[str, Any]], schema: Schema)
             return
         except UndeletedError:
             raise
-        except Exception as error:  # what an engine meets in the middle of a table
+        except Exception as error:  # an engine's error in the middle of a table
             raise _unreadable(source, error) from None
         try:
             table = schema.table(batch, cap=False)
         except RejectedValue as error:
             row = None if error.row is None else before + error.row
-            raise RejectedValue(error.column, error.rule, row, error.count, error.remedy) from None
+            line = _line_of(source, row)
+            raise RejectedValue(error.column, error.rule, row, error.count, error.remedy, line) from None
         yield table
         before += table.rows
 
@@ -128,7 +130,10 @@ def in_blocks(source: str, batches: Iterable[Mapping[str, Any]], schema: Schema)
 def _require(source: str, wanted: Iterable[str], present: Iterable[str]) -> None:
     lacking = [name for name in wanted if name not in present]
     if lacking:
-        raise BadColumns(lacking, f"not in {source}.", f"It has {', '.join(present)}.")
+        listed = list(present)
+        other = next((c for c in ";\t|" if len(listed) == 1 and c in listed[0]), "")
+        hint = f" Its separator seems to be {other!r}: save it with commas." if other else ""
+        raise BadColumns(lacking, f"not in {source}.", f"It has {', '.join(listed)}.{hint}")
 
 
 def _kind(source: str) -> str:
@@ -137,20 +142,26 @@ def _kind(source: str) -> str:
         raise BadFile(source, "cannot be read (no such file).", "Check its path.")
     kind = path.suffix.lower()
     if kind not in KINDS:
-        problem = f"is of no kind that can be read ({kind or 'no suffix'})."
+        problem = f"is not of a kind that can be read ({kind or 'no suffix'})."
         raise BadFile(source, problem, f"Kinds: {', '.join(KINDS)}.")
     if any(sign in source for sign in "*?["):
-        raise BadFile(source, "has *, ? or [ in its path, which would name several files.", "Rename it.")
+        raise BadFile(source, "has *, ? or [ in its path, which would match several files.", "Rename it.")
     return kind
 
 
-def _header(source: str, delimiter: str) -> dict[str, None]:
-    """The names in the first line of a CSV; a name that comes again gets a number, as DuckDB does it."""
+def _header(source: str, delimiter: str, wanted: Sequence[str] = ()) -> dict[str, None]:
+    """The names in the first line of a CSV; a repeated name gets a number, as in DuckDB.
+
+    A wanted name that is repeated is refused: nobody knows which of the columns is meant.
+    """
     try:
         with open(source, encoding="utf-8-sig", newline="") as file:
             written = next(csv.reader(file, delimiter=delimiter, strict=True), [])
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise _unreadable(source, error) from None
+    twice = [name for name in wanted if written.count(name) > 1]
+    if twice:
+        raise BadColumns(twice, f"named several times in {source}.", "Rename all but one of them.")
     names: dict[str, None] = {}
     for i, name in enumerate(written):
         name = name or f"column{i}"
@@ -161,20 +172,20 @@ def _header(source: str, delimiter: str) -> dict[str, None]:
     return names
 
 
-def _rows(source: str, kind: str) -> Iterator[dict[str, Any]]:
-    """The rows of a file in which every value has a type of its own."""
+def _rows(source: str, kind: str) -> Iterator[Json]:
+    """The rows of a file in which every value has its own type."""
     return _sqlite_rows(source) if kind in SQLITE else _json_rows(source)
 
 
-def _json_rows(source: str) -> Iterator[dict[str, Any]]:
-    """Objects on lines of their own, or one list of objects, or one object after another."""
+def _json_rows(source: str) -> Iterator[Json]:
+    """Objects on separate lines, or one list of objects, or one object after another."""
     decoder = json.JSONDecoder(parse_float=Written, parse_int=Written)
     at = 0
     try:
         with open(source, encoding="utf-8-sig") as file:
             by_line = not source.lower().endswith(".json")
-            found = (decoder.decode(text) for text in file if text.strip())
-            for row in found if by_line else _json_values(decoder, file.read()):
+            lines = (decoder.decode(text) for text in file if text.strip())
+            for row in lines if by_line else _json_values(decoder, file.read()):
                 at += 1
                 if not isinstance(row, dict):
                     raise ValueError("not an object")
@@ -185,8 +196,8 @@ def _json_rows(source: str) -> Iterator[dict[str, Any]]:
         raise BadFile(source, f"object {at} or the next cannot be read.", "Correct the file.") from None
 
 
-def _json_values(decoder: json.JSONDecoder, text: str) -> Iterator[Any]:
-    """The members of a list, or the values that stand one after another."""
+def _json_values(decoder: json.JSONDecoder, text: str) -> Iterator[Given]:
+    """The members of a list, or values that are written one after another."""
     at, end = 0, len(text)
     while (at := _after_blanks(text, at)) < end:
         value, at = decoder.raw_decode(text, at)
@@ -199,7 +210,7 @@ def _after_blanks(text: str, at: int) -> int:
     return at
 
 
-def _sqlite_rows(source: str) -> Iterator[dict[str, Any]]:
+def _sqlite_rows(source: str) -> Iterator[Json]:
     """The rows of the one table of an SQLite file."""
     with _sqlite_cursor(source) as (names, cursor):
         yield from (dict(zip(names, row, strict=True)) for row in cursor)
@@ -211,31 +222,31 @@ def _sqlite_names(source: str) -> list[str]:
 
 
 @contextmanager
-def _sqlite_cursor(source: str) -> Iterator[tuple[list[str], Iterable[Any]]]:
+def _sqlite_cursor(source: str) -> Iterator[tuple[list[str], Iterable[Given]]]:
     """The names and the rows of the one table of an SQLite file, through Python's own SQLite."""
     import sqlite3
 
-    tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
     with closing(sqlite3.connect(f"file:{quote(source)}?mode=ro", uri=True)) as file:
         try:
-            found = [row[0] for row in file.execute(tables)]
+            tables = [row[0] for row in file.execute(query)]
         except sqlite3.DatabaseError:
             raise BadFile(source, "is not an SQLite file.", "Check its path.") from None
-        if len(found) != 1:
-            raise BadFile(source, f"has {len(found)} tables.", "Give a file with one table.")
+        if len(tables) != 1:
+            raise BadFile(source, f"has {len(tables)} tables.", "Give a file with one table.")
         try:
-            cursor = file.execute(f"SELECT * FROM {_quoted(found[0])}")
+            cursor = file.execute(f"SELECT * FROM {_quoted(tables[0])}")
             yield [description[0] for description in cursor.description], cursor
         except sqlite3.Error as error:
             raise _unreadable(source, error) from None
 
 
-def _kinds_of(source: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Types by the names that DuckDB has for them, for a draft."""
-    found: dict[str, set[str]] = {}
+def _kinds_of(source: str, rows: Iterable[Mapping[str, Given]]) -> dict[str, str]:
+    """The types of columns, by DuckDB's names for them, for a draft."""
+    by_name: dict[str, set[str]] = {}
     for row in rows:
         for name, value in row.items():
-            kinds = found.setdefault(name, set())
+            kinds = by_name.setdefault(name, set())
             number = as_number(value) if isinstance(value, Written | int | float) else None
             if isinstance(value, bool):
                 kinds.add("BOOLEAN")
@@ -243,9 +254,9 @@ def _kinds_of(source: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
                 kinds.add("BIGINT" if "." not in str(value) and "e" not in str(value) else "DOUBLE")
             elif value is not None:
                 kinds.add("VARCHAR")
-    if not found:
+    if not by_name:
         raise BadFile(source, "has no rows.", "Give a file with at least one row.")
-    return {name: _common(kinds) for name, kinds in found.items()}
+    return {name: _common(kinds) for name, kinds in by_name.items()}
 
 
 def _common(kinds: set[str]) -> str:
@@ -262,7 +273,7 @@ def _described(source: str, relation: str) -> dict[str, str]:
     return {str(row[0]): str(row[1]) for row in described}
 
 
-def _ask(source: str, connection: Any, query: str, arguments: list[str]) -> Any:
+def _ask(source: str, connection: Given, query: str, arguments: list[str]) -> Given:
     import duckdb
 
     try:
@@ -272,14 +283,82 @@ def _ask(source: str, connection: Any, query: str, arguments: list[str]) -> Any:
 
 
 def _unreadable(source: str, error: Exception) -> BadFile:
-    """What went wrong and where; never what stands there."""
+    """The error that says which line cannot be read, but never what is in it."""
+    if source.endswith(".parquet"):
+        return BadFile(source, "is not a Parquet file, or it is damaged.", "Write the file again.")
+    wrong = _not_utf8(source)
+    if wrong is not None:
+        return BadFile(source, f"is not UTF-8 text (line {wrong}).", "Save the file as UTF-8.")
     line = re.search(r"[Ll]ine:? (\d+)", str(error))
     where = f"line {line[1]} cannot be read" if line else "it cannot be read"
     return BadFile(source, f"{where}.", "Every row must have the same columns; correct the file.")
 
 
+def _not_utf8(source: str) -> int | None:
+    """The first line of a text file that is not UTF-8; None if all lines are, or if it is no text file."""
+    if not source.endswith((*DELIMITERS, *JSON)):
+        return None
+    try:
+        with open(source, "rb") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    line.decode("utf-8")
+                except UnicodeDecodeError:
+                    return number
+    except OSError:
+        pass
+    return None
+
+
+def require_closed_quotes(source: str, delimiter: str) -> None:
+    """Refuse a CSV file with a quote that is never closed.
+
+    DuckDB leaves out everything from such a quote on, without a word: people would be missing.  A file
+    whose quotes are plainly in pairs is not parsed for this.
+    """
+    quotes, stray, tail = 0, False, b"\n"
+    plain = b'[^\r\n"' + re.escape(delimiter.encode()) + b"]"  # beside a quote that opens or closes nothing
+    odd = re.compile(plain + b'"' + plain)
+    with open(source, "rb") as file:
+        while chunk := file.read(1 << 22):
+            found = chunk.count(b'"')
+            quotes += found
+            stray = stray or (found > 0 and odd.search(tail + chunk) is not None)
+            tail = chunk[-2:]
+    if quotes % 2 == 0 and not stray:
+        return
+    with open(source, encoding="utf-8-sig", newline="", errors="replace") as file:
+        reader = csv.reader(file, delimiter=delimiter, strict=True)
+        before = csv.field_size_limit(_LONGEST)
+        line = 0
+        try:
+            for _ in reader:
+                line = reader.line_num
+        except csv.Error as error:
+            if "unexpected end of data" in str(error):
+                problem = f"line {line + 1} opens a quote that is never closed."
+                raise BadFile(source, problem, 'Close it, or write "" for a quote inside a value.') from None
+        finally:
+            csv.field_size_limit(before)
+
+
+def _line_of(source: str, row: int | None) -> int | None:
+    """The line of a CSV file on which a record begins; records may span several lines."""
+    kind = Path(source).suffix.lower()
+    if row is None or kind not in DELIMITERS:
+        return None
+    with open(source, encoding="utf-8-sig", newline="", errors="replace") as file:
+        reader = csv.reader(file, delimiter=DELIMITERS[kind])
+        before = 0
+        for record in reader:  # the header, and the records before; empty lines are none
+            before += bool(record)
+            if before > row:
+                break
+        return reader.line_num + 1
+
+
 def joined(schema: Schema, parts: list[Table]) -> Table:
-    """Blocks as one table, with the cap on the rows of a person."""
+    """Join blocks into one table, and apply the cap on the rows of a person."""
     if not parts:
         return schema.table({name: [] for name in (*schema.names, schema.id) if name is not None})
     first = parts[0]
@@ -296,7 +375,7 @@ def joined(schema: Schema, parts: list[Table]) -> Table:
 
 
 def small(table: Table) -> Table:
-    """The same codes in as few bytes as their grid needs."""
+    """Store a table's codes in as few bytes as their grid needs."""
     by_name = {column.name: column for column in table.schema.columns}
     for name in table.codes:
         cells = getattr(by_name[name], "cells", 0)
@@ -314,8 +393,8 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def rows(source: str, most: int, seed: int = 7) -> list[dict[str, Any]]:
-    """Complete rows for an audit, at most so many of them, drawn at random, with types guessed by DuckDB."""
+def rows(source: str, most: int, seed: int = 7) -> list[Json]:
+    """At most `most` complete rows for an audit, drawn at random, with types guessed by DuckDB."""
     import duckdb
 
     kind = _kind(source)
@@ -329,15 +408,15 @@ def rows(source: str, most: int, seed: int = 7) -> list[dict[str, Any]]:
         with closing(duckdb.connect(config={"threads": 2})) as connection:
             answer = _ask(source, connection, query, [source])
             try:
-                names, found = list(answer.columns), answer.fetchall()
-            except Exception as error:  # what DuckDB meets in the middle of a file
+                names, sampled = list(answer.columns), answer.fetchall()
+            except Exception as error:  # an error of DuckDB in the middle of a file
                 raise _unreadable(source, error) from None
-        kept = [dict(zip(names, map(_simple, row), strict=True)) for row in found]
+        kept = [dict(zip(names, map(_simple, row), strict=True)) for row in sampled]
     return [row for row in kept if all(v is not None and v == v for v in row.values())]
 
 
-def _simple(value: Any) -> Any:
-    """A value as JSON has it."""
+def _simple(value: Given) -> Given:
+    """A value of a type that JSON has."""
     if isinstance(value, Written):
         return int(value) if value.lstrip("-").isdigit() else float(value)
     if value is None or isinstance(value, bool | int | float | str):

@@ -1,47 +1,47 @@
-"""A single row's contribution in a microsecond: loops that numba compiles, where it is installed.
+"""Compute one row's contribution in a microsecond: loops that numba compiles, where it is installed.
 
-The expressions stand in each statistic's `terms`; these are the same integers, and the tests say so.
+The expressions are in each statistic's `terms`; the loops give the same integers, as the tests check.
 """
 
 import functools
 from collections.abc import Callable
-from typing import Any
+
+from undeleted.foundations.arrays import Array
 
 
 @functools.cache
-def kernel(name: str) -> Callable[..., Any] | None:
+def kernel(name: str) -> Callable[..., bool | None] | None:
     """A compiled loop by name; None without numba."""
     try:
         from numba import njit
     except ImportError:
         return None
-    loops: dict[str, Any] = {
+    loops: dict[str, Callable[..., bool | None]] = {
         "encode": _encode,
         "class": _class_moments,
         "second": _second_moments,
         "forest": _forest,
     }
-    compiled: Callable[..., Any]
     try:
-        compiled = njit(cache=True)(loops[name])
-    except RuntimeError:  # no folder to keep the compiled code in
+        compiled: Callable[..., bool | None] = njit(cache=True)(loops[name])
+    except RuntimeError:  # no folder for the cache of compiled code
         compiled = njit(loops[name])
     return compiled
 
 
-def _encode(values: Any, low: Any, step: Any, last: Any, out: Any) -> bool:
-    """Numbers to codes; false when one of them is not finite."""
+def _encode(values: Array, low: Array, step: Array, last: Array, out: Array) -> bool:
+    """Turn numbers into codes; return false if one of them is not finite."""
     for i in range(values.shape[0]):
         for j in range(values.shape[1]):
             s = (values[i, j] - low[j]) / step[j] + 0.5
-            if s - s != 0.0:  # infinite, or no number: let somebody else look
+            if s - s != 0.0:  # infinite or NaN: left to the caller
                 return False
             s = s // 1.0
             out[i, j] = 0 if s < 0.0 else last[j] if s > last[j] else s
     return True
 
 
-def _class_moments(row: Any, label: int, classes: int, middles: Any, halves: Any, out: Any) -> None:
+def _class_moments(row: Array, label: int, classes: int, middles: Array, halves: Array, out: Array) -> None:
     """1, 2hc and h² − c², in the cells of the row's class."""
     out[label] = 1
     for j in range(middles.shape[0]):
@@ -52,9 +52,16 @@ def _class_moments(row: Any, label: int, classes: int, middles: Any, halves: Any
 
 
 def _second_moments(
-    row: Any, label: int, classes: int, middles: Any, halves: Any, first: Any, second: Any, out: Any
+    row: Array,
+    label: int,
+    classes: int,
+    middles: Array,
+    halves: Array,
+    first: Array,
+    second: Array,
+    out: Array,
 ) -> None:
-    """1 and 2hc in the cells of the row's class, h² − c² in one of all, and products."""
+    """1 and 2hc in the cells of the row's class, h² − c² in one cell for all classes, and products."""
     out[label] = 1
     end = classes + (classes + 1) * middles.shape[0]
     for j in range(middles.shape[0]):
@@ -68,9 +75,16 @@ def _second_moments(
 
 
 def _forest(
-    codes: Any, columns: Any, least: Any, kinds: int, top: int, cells: Any, values: Any, summed: bool
+    codes: Array,
+    columns: Array,
+    least: Array,
+    kinds: int,
+    top: int,
+    cells: Array,
+    values: Array,
+    summed: bool,
 ) -> None:
-    """The cells of a row's leaves, and what it adds; or, summed, the total over all rows."""
+    """The cells of a row's leaves and what it adds to them; or, if `summed`, the totals over all rows."""
     for i in range(codes.shape[0]):
         y = codes[i, codes.shape[1] - 1]
         for t in range(columns.shape[0]):

@@ -2,46 +2,58 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
 
 from undeleted.curate.releases.publishable import Publishable, Takes
 from undeleted.errors import BadColumns
 from undeleted.foundations import registry
+from undeleted.foundations.privacy import Budget, Privacy, Zcdp, split
+from undeleted.foundations.privacy.calibration import rho_for
 from undeleted.foundations.schema import Column
+from undeleted.foundations.types import Given
 
 FOLDER = "undeleted.curate.mechanisms"
 
 
 @cache
 def kinds() -> dict[str, list[tuple[Takes, type[Publishable]]]]:
-    """For every kind what it takes, and the mechanism; the one that is tried first comes first."""
-    found: dict[str, list[tuple[Takes, type[Publishable]]]] = {}
+    """For every kind, what it takes and its mechanisms, in the order in which they are tried."""
+    by_kind: dict[str, list[tuple[Takes, type[Publishable]]]] = {}
     for name in registry.names(FOLDER):
         mechanism = registry.find(FOLDER, name)
         for kind, candidates in getattr(mechanism, "kinds", {}).items():
-            found.setdefault(kind, []).extend((takes, mechanism) for takes in candidates)
+            by_kind.setdefault(kind, []).extend((takes, mechanism) for takes in candidates)
     return {
         kind: sorted(candidates, key=lambda candidate: candidate[0].priority)
-        for kind, candidates in sorted(found.items())
+        for kind, candidates in sorted(by_kind.items())
     }
 
 
-def who_answers(question: str) -> list[str]:
+def shares(budget: Budget, wanted: Mapping[str, tuple[str, float]]) -> dict[str, Privacy]:
+    """The share of the budget of every noisy publication, by its kind and weight.
+
+    With δ = 0 the shares add up; with δ > 0 they are shares of ρ (zero-concentrated).
+    """
+    noisy = {name: weight for name, (kind, weight) in wanted.items() if kinds()[kind][0][0].noisy}
+    whole: Privacy = budget if budget.delta == 0 else Zcdp(rho_for(budget))
+    return dict(zip(noisy, split(whole, list(noisy.values())), strict=True)) if noisy else {}
+
+
+def kinds_that_answer(question: str) -> list[str]:
     """The kinds that answer a question."""
     return [
         kind for kind, candidates in kinds().items() if any(question in m.questions for _, m in candidates)
     ]
 
 
-def who_predicts() -> list[str]:
+def kinds_that_predict() -> list[str]:
     """The kinds that predict: those with features."""
     return [kind for kind, candidates in kinds().items() if candidates[0][0].columns == "features"]
 
 
 def build(
-    kind: str, over: Sequence[Column], target: Column | None, options: Mapping[str, Any], **rest: Any
-) -> Any:
-    """The mechanism of a kind that these columns fit, or an error that names those which do not."""
+    kind: str, over: Sequence[Column], target: Column | None, options: Mapping[str, Given], **rest: Given
+) -> Given:
+    """Build the mechanism of a kind that accepts these columns, or raise an error that names the misfits."""
     problem: BadColumns | None = None
     for takes, mechanism in kinds()[kind]:
         try:

@@ -1,15 +1,16 @@
 """A person's receipt, and the certificate of deletion that it is exchanged for.
 
     receipt       signed by the data set's key: the data set, a salted commitment to the id, and the tag of
-                  the record, sealed so that only the curator can open it.  No value, no id.
-    opening       the salt; whoever has it can show whose receipt it is.  It stays with the person.
+                  the record, encrypted so that only the curator can read it.  No value, no id.
+    opening       the salt; anybody who has it can show whose receipt it is.  The person keeps it.
     certificate   signed by the same key: this data set holds no record that the receipt with this digest
                   names
 
-All three follow from the store's key and the id, or from the receipt: a receipt that is written again is the
-same receipt, a replay is answered with the same certificate, and the store keeps no list of those who left.
+All three are computed from the store's key and the id, or from the receipt.  So issuing a receipt again gives
+the same receipt, a replayed request gets the same certificate, and the store keeps no list of leavers.
 
-A certificate is true of any receipt, and worth what its receipt is worth: `check_certificate` looks at both.
+The statement of a certificate is true of any receipt, even a forged one.  So it means nothing unless the
+receipt is genuine: `check_certificate` checks both.
 """
 
 import base64
@@ -21,10 +22,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import blake2b
-from typing import Any
 
 from undeleted.curate.stores import Store, tag_of
-from undeleted.errors import BadQuestion, BadReceipt
+from undeleted.errors import BadReceipt, MissingExtra, NotGenuine
+from undeleted.foundations.types import Json
 
 try:
     import jwt
@@ -32,23 +33,22 @@ try:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
     from cryptography.hazmat.primitives.ciphers.aead import AESSIV
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-except ImportError:
-    problem = "receipts need PyJWT and cryptography."
-    raise BadQuestion(problem, "Install them with: pip install 'undeleted[serve]'.") from None
+except ImportError as error:
+    raise MissingExtra("a receipt", str(error.name), "serve") from None
 
 ISSUER = "undeleted"
 RECEIPT, CERTIFICATE = "undeleted-receipt", "undeleted-certificate"
 SAYS = "this data set holds no record that the receipt with this digest names"
-LONGEST = 2048  # characters of a receipt
+LONGEST = 2048  # most characters in a receipt
 _OPENING = 16
 _CLAIMS = {"iss", "aud", "sub", "seal"}
-_DIGEST = re.compile("[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]")  # 32 bytes, in their one spelling
+_DIGEST = re.compile("[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]")  # 32 bytes in canonical base64url
 _SIGNED = "[A-Za-z0-9_-]{85}[AQgw]"  # 64 bytes
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a well-formed receipt says; whether it is genuine, and whose, is for the data set to tell."""
+    """The contents of a well-formed receipt; the data set checks that it is genuine, and whose it is."""
 
     token: str
     data_set: str
@@ -57,12 +57,12 @@ class Receipt:
 
     @classmethod
     def parse(cls, token: str) -> "Receipt":
-        """Read a receipt; its form alone is judged here."""
-        found = _form().fullmatch(token) if len(token) <= LONGEST else None
-        if found is None:
+        """Parse a receipt; this checks its form only."""
+        match = _form().fullmatch(token) if len(token) <= LONGEST else None
+        if match is None:
             raise BadReceipt
         try:
-            claims = json.loads(_decoded(found[1]))
+            claims = json.loads(_decoded(match[1]))
         except (ValueError, RecursionError):
             raise BadReceipt from None
         if not isinstance(claims, dict) or claims.keys() != _CLAIMS or claims["iss"] != ISSUER:
@@ -75,12 +75,12 @@ class Receipt:
 
     @property
     def digest(self) -> str:
-        """What a certificate knows it by."""
+        """The digest by which a certificate refers to this receipt."""
         return _encoded(hashlib.sha256(self.token.encode()).digest())
 
 
 class DataSet:
-    """The public face of a data set: its name, which is its key's thumbprint, and what the key has signed.
+    """The public side of a data set: its public key, its name (the key's thumbprint) and signature checks.
 
     >>> from undeleted.curate.stores import tag_of
     >>> issuer, other = Issuer(bytes(32)), Issuer(bytes(31) + b"1")
@@ -98,63 +98,62 @@ class DataSet:
         self.public = public
 
     @classmethod
-    def of(cls, jwk: dict[str, Any]) -> "DataSet":
-        """A data set by its public key."""
+    def of(cls, jwk: Json) -> "DataSet":
+        """Return the data set that has this public key, a JWK."""
         try:
             raw = _decoded(jwk["x"]) if (jwk["kty"], jwk["crv"]) == ("OKP", "Ed25519") else b""
             return cls(Ed25519PublicKey.from_public_bytes(raw))
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise BadQuestion(
-                "this is no public key of a data set.", "`undeleted receipt key` prints one."
+            raise NotGenuine(
+                "this is not the public key of a data set.", "`undeleted receipt key` prints one."
             ) from None
 
     @cached_property
     def name(self) -> str:
-        """RFC 7638's thumbprint."""
+        """The RFC 7638 thumbprint of the public key."""
         jwk = {"crv": "Ed25519", "kty": "OKP", "x": self._x}
         return _encoded(hashlib.sha256(json.dumps(jwk, separators=(",", ":")).encode()).digest())
 
     @property
-    def jwk(self) -> dict[str, Any]:
-        """The public key, as others can read it."""
-        told = {"kty": "OKP", "crv": "Ed25519", "x": self._x}
-        return told | {"kid": self.name, "alg": "EdDSA", "use": "sig"}
+    def jwk(self) -> Json:
+        """The public key as a JWK."""
+        key = {"kty": "OKP", "crv": "Ed25519", "x": self._x}
+        return key | {"kid": self.name, "alg": "EdDSA", "use": "sig"}
 
     @cached_property
     def _x(self) -> str:
         return _encoded(self.public.public_bytes(Encoding.Raw, PublicFormat.Raw))
 
     def is_genuine(self, receipt: Receipt) -> bool:
-        """Whether this data set's key has signed it: what anybody can tell who has the public key."""
+        """Return whether this data set's key signed it; anybody who has the public key can check this."""
         return self._signed(receipt.token) and hmac.compare_digest(receipt.data_set, self.name)
 
     def check_certificate(self, certificate: str, receipt: Receipt) -> None:
-        """Refuse a certificate that is not this data set's, or of another receipt, or of a false one."""
+        """Refuse a certificate of another data set or another receipt, or one whose receipt is false."""
         if not self.is_genuine(receipt):
-            raise BadQuestion(
-                "the receipt is not of this data set.", "A certificate is worth what its receipt is worth."
+            raise NotGenuine(
+                "this data set did not sign the receipt.",
+                "Give the genuine receipt: without it a certificate means nothing.",
             )
         try:
             claims = jwt.decode(certificate, self.public, algorithms=["EdDSA"], audience=self.name)
             kind = jwt.get_unverified_header(certificate)["typ"]
-        except (jwt.PyJWTError, KeyError, ValueError, TypeError, RecursionError):  # what is no certificate
+        except (jwt.PyJWTError, KeyError, ValueError, TypeError, RecursionError):  # not a certificate
             claims, kind = {}, None
         if kind != CERTIFICATE or claims.get("sub") != receipt.digest:
-            raise BadQuestion(
-                "the certificate is not of this receipt.", "Ask for it again, with the receipt."
-            )
+            raise NotGenuine("the certificate is not for this receipt.", "Request it again with the receipt.")
 
     def _signed(self, token: str) -> bool:
-        told, _, signature = token.rpartition(".")
+        signing_input, _, signature = token.rpartition(".")
         try:
-            self.public.verify(_decoded(signature), told.encode())
+            self.public.verify(_decoded(signature), signing_input.encode())
         except InvalidSignature:
             return False
         return True
 
 
 class Issuer(DataSet):
-    """The curator's side, from the store's key."""
+    """The curator's side: it signs and encrypts with keys derived from the store's key."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
@@ -163,7 +162,7 @@ class Issuer(DataSet):
         super().__init__(self._signing.public_key())
 
     def receipt(self, person: str) -> tuple[Receipt, str]:
-        """Somebody's receipt, and what opens its commitment."""
+        """A person's receipt, and the salt that opens its commitment."""
         opening = blake2b(
             _bytes(person), digest_size=_OPENING, key=self._key, person=b"undeleted-open"
         ).digest()
@@ -174,7 +173,7 @@ class Issuer(DataSet):
         return Receipt(token, self.name, commitment, seal), _encoded(opening)
 
     def tag_in(self, receipt: Receipt) -> bytes | None:
-        """Whose record a genuine receipt names; the same work for one that is not."""
+        """The tag that a genuine receipt contains, else None; a false receipt takes the same work."""
         genuine = self.is_genuine(receipt)
         try:
             tag = self._sealing.decrypt(receipt.seal, [self.name.encode(), receipt.commitment.encode()])
@@ -183,28 +182,28 @@ class Issuer(DataSet):
         return tag if genuine else None
 
     def certificate(self, receipt: Receipt) -> str:
-        """What its holder keeps; the same for the same receipt."""
+        """The certificate for a receipt; always the same for the same receipt."""
         claims = {"iss": ISSUER, "aud": self.name, "sub": receipt.digest, "says": SAYS}
         return self._token(CERTIFICATE, claims)
 
     def _token(self, kind: str, claims: dict[str, str]) -> str:
-        """A JWT; its header is always the same, so that receipts have one form."""
-        told = f"{_head(kind)}.{_encoded(json.dumps(claims, separators=(',', ':')).encode())}"
-        return f"{told}.{self._signature(told)}"
+        """A signed JWT; the header of a kind is always the same, so that receipts have one form."""
+        signing_input = f"{_head(kind)}.{_encoded(json.dumps(claims, separators=(',', ':')).encode())}"
+        return f"{signing_input}.{self._signature(signing_input)}"
 
-    def _signature(self, told: str) -> str:
-        return _encoded(self._signing.sign(told.encode()))
+    def _signature(self, signing_input: str) -> str:
+        return _encoded(self._signing.sign(signing_input.encode()))
 
     def _signed(self, token: str) -> bool:
-        """By signing again, in a third of the time: Ed25519 signs a text in one way.
+        """Verify by signing again, in a third of the time: Ed25519 signatures are deterministic.
 
-        What a stranger sent is signed to be compared, and the signature goes nowhere.
+        The signature of a text that a stranger sent is only compared, and is never returned.
         """
-        told, _, signature = token.rpartition(".")
-        return hmac.compare_digest(self._signature(told), signature)
+        signing_input, _, signature = token.rpartition(".")
+        return hmac.compare_digest(self._signature(signing_input), signature)
 
     def lines(self, people: Iterator[str], among: set[bytes] | None = None) -> Iterator[str]:
-        """A line of JSON for everybody, once; of those with these tags, if there are any."""
+        """Yield one line of JSON per person, without repeats; only for the tags in `among`, if given."""
         seen: set[bytes] = set()
         for person in people:
             tag = tag_of(self._key, person)
@@ -217,17 +216,17 @@ class Issuer(DataSet):
 
 
 def _is_writable(text: str) -> bool:
-    """Whether UTF-8 has it: JSON may hold half a character."""
+    """Return whether UTF-8 can encode it: JSON may contain a lone surrogate."""
     return not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def issuer_of(store: Store) -> Issuer:
-    """Who signs for a store."""
+    """The issuer that signs for a store."""
     return Issuer(store.key)
 
 
 def opens(receipt: Receipt, opening: str, person: str) -> bool:
-    """Whether the receipt is this person's."""
+    """Return whether the opening shows that the receipt is this person's."""
     try:
         salt = _decoded(opening)
     except ValueError:
@@ -237,7 +236,7 @@ def opens(receipt: Receipt, opening: str, person: str) -> bool:
 
 @cache
 def _form() -> re.Pattern[str]:
-    """What receipts look like."""
+    """The pattern of a receipt."""
     return re.compile(rf"{_head(RECEIPT)}\.([A-Za-z0-9_-]+)\.{_SIGNED}")
 
 
@@ -263,7 +262,7 @@ def _encoded(data: bytes) -> str:
 
 
 def _decoded(text: str) -> bytes:
-    """Base64 for addresses, in its one spelling."""
+    """Decode base64url; only the canonical spelling is accepted."""
     data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     if _encoded(data) != text:
         raise ValueError(text)

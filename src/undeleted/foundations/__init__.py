@@ -1,11 +1,12 @@
-"""What everything else stands on: chance, privacy, what a record is, and how sure an estimate is.
+"""What the other packages build on: randomness, privacy, the schema of a record, and intervals.
 
     coins       the only source of noise: secure, seeded, or enumerated with exact probabilities
-    privacy     ε, (ε, δ), ρ: calibration, and the least of basic, zCDP and PLD accounting
-    schema      columns with public bounds on an integer grid, and rules for what does not fit
-    intervals   estimates with intervals that cover the truth despite the noise
-    registry    names from file names: a folder is the list of what is in it
-    arrays      the array types that the package passes around
+    privacy     ε, (ε, δ), ρ: calibration, and the smallest of the basic, zCDP and PLD bounds
+    schema      columns with public bounds on an integer grid, and rules for values that do not fit
+    intervals   estimates with intervals that cover the exact value despite the noise
+    registry    registries made of file names: every file in a folder is one entry
+    arrays      the array types that are used throughout the package
+    types       names for values whose type nobody can know
 
-Imports `errors` alone.
+Imports only `errors`.
 """

@@ -1,11 +1,11 @@
-"""Intervals for noisy integers: how far the exact value may lie from what was published.
+"""Intervals for noisy integers: how far the exact value may be from the published one.
 
     a cell, or the sum of several     the shortest integer interval that holds the noise often enough
     a ratio of two cells              Fieller's set {μ : |S − μN| ≤ w(μ)}, unbounded when N may be 0
 
 The noise is drawn once and deletions subtract exact integers, so an interval is as wide after a deletion
-as before.  It speaks of the clipped, gridded statistic of those who remain, and is computed before any
-clamping.  The discrete laws jump, so an interval may reach one step further to one side.
+as before.  It is an interval for the clipped statistic on the grid, over the people who remain, and is
+computed before any clamping.  The laws are discrete, so an interval may reach one step further on one side.
 """
 
 import functools
@@ -20,13 +20,13 @@ from undeleted.errors import BadQuestion
 from undeleted.foundations.arrays import FloatArray
 from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace, Law, NoNoise
 
-_FINE = 1000.0  # laws wider than this many steps are laid on a coarser lattice
+_FINE = 1000.0  # laws wider than this many steps are computed on a coarser lattice
 _MANY = 64  # sums of more draws are nearly normal: the normal quantile, corrected for kurtosis
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number, an interval that holds the exact one with the stated confidence, and the noise's spread."""
+    """A number, an interval that contains the exact one with this confidence, and the standard error."""
 
     value: float
     low: float
@@ -50,13 +50,13 @@ def estimate(noisy: int, law: Law, *, confidence: float, draws: int = 1, unit: f
 
 @functools.lru_cache(maxsize=1024)
 def noise_interval(law: Law, confidence: float, draws: int = 1) -> tuple[int, int]:
-    """The shortest integers low ≤ 0 ≤ high with P(low ≤ Σ η ≤ high) ≥ confidence."""
+    """The shortest integer interval low ≤ 0 ≤ high with P(low ≤ Σ η ≤ high) ≥ confidence."""
     check_confidence(confidence)
     if isinstance(law, NoNoise) or draws == 0:
         return 0, 0
     if draws > _MANY and _width(law) * math.sqrt(draws) > _FINE:
         reach = standard_deviation(law) * math.sqrt(draws) * _quantile(law, confidence, draws)
-        half = max(0, math.ceil(reach - 0.5))  # the integers −half … half stand for half a step more
+        half = max(0, math.ceil(reach - 0.5))  # the integers −half … half cover half a step more on each side
         return -half, half
     step = max(1, math.ceil(_width(law) / _FINE))
     weights = _sum_of(law, step, draws)
@@ -77,7 +77,7 @@ def noise_interval(law: Law, confidence: float, draws: int = 1) -> tuple[int, in
 def ratio_interval(
     numerator: int, denominator: int, laws: tuple[Law, Law], confidence: float
 ) -> tuple[float, float]:
-    """Fieller's set for numerator/denominator, before noise; (−∞, ∞) when the denominator may be zero."""
+    """Fieller's set for the ratio before noise; (−∞, ∞) when the denominator may be zero."""
     check_confidence(confidence)
     if denominator < 0:
         numerator, denominator = -numerator, -denominator
@@ -93,7 +93,7 @@ def ratio_interval(
 
 
 def standard_deviation(law: Law) -> float:
-    """The spread of one draw of the noise."""
+    """The standard deviation of one draw of the noise."""
     match law:
         case NoNoise():
             return 0.0
@@ -121,7 +121,7 @@ def _width(law: Law) -> float:
         case DiscreteGaussian(sigma):
             return sigma
     raise BadQuestion(
-        f"{type(law).__name__} is a law for exact worlds and comes with no interval.",
+        f"{type(law).__name__} is a law for exact worlds and has no interval.",
         "Publish with a budget instead.",
     )
 
@@ -163,7 +163,7 @@ def _half_width(laws: tuple[Law, Law], confidence: float) -> Callable[[float], f
 
 
 def _alone(law: Law, scale: float, confidence: float) -> float:
-    """How far one noise of this kind and scale reaches."""
+    """The half-width of the interval for one noise term of this kind and scale."""
     if isinstance(law, DiscreteGaussian):
         return NormalDist().inv_cdf((1 + confidence) / 2) * scale
     return -math.log(1 - confidence) * scale
@@ -172,8 +172,8 @@ def _alone(law: Law, scale: float, confidence: float) -> float:
 def _reach_of_two_laplaces(a: float, b: float, alpha: float) -> float:
     """w with P(|X + Y| > w) = α for independent Laplace X, Y of scales a and b.
 
-    The logarithm of that probability falls and is concave, so Newton's steps overshoot once and then come
-    down to the root.
+    The logarithm of that probability is decreasing and concave, so Newton's method overshoots once and then
+    descends to the root.
     """
     a, b = max(a, b), min(a, b)
     w = 0.0
@@ -198,7 +198,7 @@ def _two_laplaces_beyond(w: float, a: float, b: float) -> tuple[float, float]:
 
 
 def _root(falling: Callable[[float], float], low: float, high: float) -> float:
-    """Where a falling function crosses zero; brackets are widened as needed."""
+    """The zero of a decreasing function; the bracket is widened as needed."""
     while falling(low) < 0:
         low -= high - low
     while falling(high) > 0:

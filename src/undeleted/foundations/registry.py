@@ -1,5 +1,5 @@
-"""The folder is the registry: a file `noisy_sum.py` makes `noisy-sum`, the class or function inside it
-is found by the same name, and nothing is imported until somebody asks for it.
+"""A folder is a registry: the file `noisy_sum.py` is the entry `noisy-sum`, the class or function in it
+has the same name, and nothing is imported before it is used.
 
     names("undeleted.curate.mechanisms")                  -> ["bulletin-board", "exact-sum", ...]
     summary("undeleted.curate.mechanisms", "exact-sum")   -> the first line of the file's docstring
@@ -9,6 +9,7 @@ is found by the same name, and nothing is imported until somebody asks for it.
 import ast
 import functools
 import importlib
+from collections.abc import Callable
 from importlib import resources
 from typing import Any
 
@@ -24,7 +25,7 @@ HOMES = {
     "claims": "undeleted.paper.claims",
     "statistics": "undeleted.curate.statistics",
     "engines": "undeleted.curate.engines",
-}  # the kinds of things that `undeleted list` knows, and the folder of each
+}  # the kinds of entries that `undeleted list` shows, and the folder of each
 
 
 @functools.cache
@@ -52,7 +53,7 @@ def constant(folder: str, name: str, variable: str) -> Any:
 
 
 def find(folder: str, name: str) -> Any:
-    """The one public thing of a file: `NoisySum` or `noisy_sum` in `noisy_sum.py`."""
+    """The one public class or function of a file: `NoisySum` or `noisy_sum` in `noisy_sum.py`."""
     stem = _module(folder, name)
     module = importlib.import_module(f"{folder}.{stem}")
     for spelling in (spelled(folder, name), stem):
@@ -82,8 +83,17 @@ def lookup(folder: str, attribute: str) -> Any:
     raise AttributeError(f"module {folder!r} has no attribute {attribute!r}")
 
 
+def on_demand(folder: str, exported: list[str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a folder: names are imported when somebody asks for them."""
+
+    def __getattr__(name: str) -> Any:
+        return lookup(folder, name)
+
+    return __getattr__, lambda: exported
+
+
 def directory(folder: str) -> list[str]:
-    """What `dir()` and tab completion show of a folder."""
+    """The names that `dir()` and tab completion show for a folder."""
     return sorted(spelled(folder, name) for name in names(folder))
 
 

@@ -2,38 +2,39 @@
 
     DynamicGame_0   real: the attacker corrupts and deletes as it goes, and sees every output
     DynamicGame_1   ideal: a simulator corrupts and deletes as it goes, and sees z0 only
-    output          (Y, v): the points that were corrupted, and what the player says it saw
+    output          (Y, v): the corrupted points, and what the player reports
 
-With leakage the simulator is handed g(D) first.  As the definition is written g(D) is a fresh draw; the
-useful reading for range counts lets g share the algorithm's coins.  `Leakage.shares_coins` says which.
+With leakage the simulator first receives g(D).  In the definition as written, g(D) is a fresh draw.  The
+reading that is useful for range counts lets g share the algorithm's coins; `Leakage.shares_coins` says which.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from undeleted.errors import RuleBroken
 from undeleted.foundations.coins import Coins
+from undeleted.foundations.types import Output
 from undeleted.games.algorithm import Algorithm, Point, SideInfo, nothing
 from undeleted.games.transcript import plain
 from undeleted.games.worlds import AT_MOST_K, IdealWorld, RealWorld, World
 
-Attacker: TypeAlias = Callable[[World], Any]
-Simulator: TypeAlias = Callable[[World], Any]  # it plays in the ideal world, where nobody answers
-Outcome: TypeAlias = tuple[tuple[int, ...], Any]
+Attacker: TypeAlias = Callable[[World], Output]
+Simulator: TypeAlias = Callable[[World], Output]  # it plays in the ideal world, where no curator answers
+Outcome: TypeAlias = tuple[tuple[int, ...], Output]
 
 
 @dataclass(frozen=True)
 class Leakage:
-    """What a simulator is told besides: g(D, coins), or g(algorithm) after it started.
+    """What a simulator also receives: g(D, coins), or g(algorithm) after it started.
 
     A fresh g draws its own coins.  A sharing g reads what the algorithm drew, e.g. its hidden tree.
     """
 
-    g: Callable[..., Any]
+    g: Callable[..., Output]
     shares_coins: bool
 
-    def draw(self, data: tuple[Point, ...], algorithm: Algorithm, coins: Coins) -> Any:
+    def draw(self, data: tuple[Point, ...], algorithm: Algorithm, coins: Coins) -> Output:
         return self.g(algorithm) if self.shares_coins else self.g(data, coins)
 
 
@@ -46,7 +47,7 @@ def dynamic_game(
     *,
     side: SideInfo = nothing,
 ) -> Outcome:
-    """DynamicGame_0: the real world.  An attacker that returns nothing says what it saw.
+    """Play DynamicGame_0, the real world.  If the attacker returns None, its view is its output.
 
     >>> from undeleted.games.baselines.retrain import Retrain, median
     >>> from undeleted.foundations.coins import seeded
@@ -63,7 +64,7 @@ def dynamic_game(
 
 def ideal_game(
     algorithm: Algorithm,
-    simulator: Callable[..., Any],
+    simulator: Callable[..., Output],
     data: Sequence[Point],
     k: int,
     coins: Coins,
@@ -71,7 +72,7 @@ def ideal_game(
     side: SideInfo = nothing,
     leakage: Leakage | None = None,
 ) -> Outcome:
-    """DynamicGame_1: the ideal world.  With leakage the simulator is called as simulator(world, leaked)."""
+    """Play DynamicGame_1, the ideal world.  With leakage the simulator is called with (world, leaked)."""
     data = _checked(data, k)
     world = IdealWorld(data, k, side(data), algorithm.start(data, coins))
     if leakage is None:
@@ -80,7 +81,7 @@ def ideal_game(
     return _play(world, lambda world: simulator(world, leaked))
 
 
-def _play(world: World, player: Callable[[World], Any]) -> Outcome:
+def _play(world: World, player: Callable[[World], Output]) -> Outcome:
     said = player(world)
     world.end()
     return tuple(sorted(world.controlled)), plain(world.view() if said is None else said)
@@ -88,5 +89,5 @@ def _play(world: World, player: Callable[[World], Any]) -> Outcome:
 
 def _checked(data: Sequence[Point], k: int) -> tuple[Point, ...]:
     if not 0 <= k <= len(data):
-        raise RuleBroken(AT_MOST_K, f"k = {k} was asked for (n = {len(data)})")
+        raise RuleBroken(AT_MOST_K, f"k = {k} was requested (n = {len(data)})")
     return tuple(data)

@@ -29,10 +29,10 @@ def non_adaptive_game(
     (9, 4, 4)
     """
     if k is not None and len(sequence) > k:
-        raise RuleBroken(AT_MOST_K, f"{len(sequence)} deletions were asked for (k = {k})")
+        raise RuleBroken(AT_MOST_K, f"{len(sequence)} deletions were requested (k = {k})")
     for position, i in enumerate(sequence):
         if not 0 <= i < len(data):
-            raise RuleBroken(IN_RANGE, f"index {i} was to be deleted (n = {len(data)})")
+            raise RuleBroken(IN_RANGE, f"a deletion of index {i} was requested (n = {len(data)})")
         if i in sequence[:position]:
-            raise RuleBroken(ONCE, f"index {i} was to be deleted again")
+            raise RuleBroken(ONCE, f"a second deletion of index {i} was requested")
     return record(algorithm, data, [[data[i]] for i in sequence], coins)

@@ -1,4 +1,4 @@
-"""D5: when are two worlds alike?  Any notion of similarity between finite distributions will do.
+"""D5: how close two worlds are, by any notion of similarity between finite distributions.
 
     total_variation()             statistical: the best advantage of any observer
     approximate(epsilon)          the δ of (ε, δ)-indistinguishability, both directions
@@ -10,11 +10,12 @@ A notion is a function of two laws, `{outcome: probability}`, that returns a num
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from undeleted.errors import BadBudget
+from undeleted.foundations.types import Output
 
-Law: TypeAlias = Mapping[Any, Fraction]
+Law: TypeAlias = Mapping[Output, Fraction]
 Similarity: TypeAlias = Callable[[Law, Law], Fraction | float]
 
 

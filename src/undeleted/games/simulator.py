@@ -1,26 +1,26 @@
 """The one generic simulator for every release-once mechanism.
 
-It runs the attacker in a world of its own.  When the attacker corrupts, it corrupts; when the attacker
-deletes, it deletes, hears nothing, and computes the answer itself: `forget` from the release it has and
-the deleted points that it knows.  For a release-once mechanism this is exact, whatever the attacker does.
+It runs the attacker in a simulated world.  When the attacker corrupts, it corrupts.  When the attacker
+deletes, it deletes, sees no output, and computes the answer itself: `forget` of the release it has and the
+deleted points that it knows.  For a release-once mechanism this is exact, whatever the attacker does.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from undeleted.curate.mechanisms import Mechanism
 from undeleted.foundations.schema import Schema
+from undeleted.foundations.types import Output
 from undeleted.games.algorithm import Point
 from undeleted.games.dynamic import Attacker, Simulator
 from undeleted.games.release_once import ReleaseOnce
 from undeleted.games.worlds import World
 
 
-def simulate(mechanism: Mechanism[Any, Any], schema: Schema, attacker: Attacker) -> Simulator:
-    """The simulator of an attacker against a release-once mechanism.  It has never seen the data."""
+def simulate(mechanism: Mechanism[Output, Output], schema: Schema, attacker: Attacker) -> Simulator:
+    """Return the simulator of an attacker against a release-once mechanism.  It has never seen the data."""
     forget = ReleaseOnce(mechanism, schema).forget
 
-    def simulator(ideal: World) -> Any:
+    def simulator(ideal: World) -> Output:
         world = SimulatedWorld(ideal, forget)
         said = attacker(world)
         return world.view() if said is None else said
@@ -31,7 +31,7 @@ def simulate(mechanism: Mechanism[Any, Any], schema: Schema, attacker: Attacker)
 class SimulatedWorld(World):
     """What the attacker sees when a simulator plays the curator."""
 
-    def __init__(self, ideal: World, forget: Callable[[Any, Sequence[Point]], Any]) -> None:
+    def __init__(self, ideal: World, forget: Callable[[Output, Sequence[Point]], Output]) -> None:
         super().__init__(ideal.n, ideal.k, ideal.side, ideal.look())
         self._ideal, self._forget = ideal, forget
         self._controlled = dict(ideal.controlled)
@@ -39,7 +39,7 @@ class SimulatedWorld(World):
     def _reveal(self, index: int) -> Point:
         return self._ideal.corrupt(index)[index]
 
-    def _answer(self, indices: Sequence[int]) -> Any:
+    def _answer(self, indices: Sequence[int]) -> Output:
         answer = self._forget(self.look(), [self._controlled[i] for i in indices])
         self._ideal.delete(*indices)
         return answer

@@ -1,14 +1,14 @@
 """D2, the static adaptive game: the attacker orders the deletion of fixed points (Definition 3.3).
 
-StaticGame(A, D, B, Y, SideInfo): B sees D|_Y, SideInfo(D) and z0; deletes all of Y one by one, in an
-order of its choice, seeing every output; its view is the output of the game.
+StaticGame(A, D, B, Y, SideInfo): B sees D|_Y, SideInfo(D) and z0.  It deletes all of Y one by one, in
+an order of its choice, and sees every output.  Its view is the output of the game.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from undeleted.errors import RuleBroken
 from undeleted.foundations.coins import Coins
+from undeleted.foundations.types import Output
 from undeleted.games.algorithm import Algorithm, Point, SideInfo, nothing
 from undeleted.games.worlds import ALL, FIXED, ONE_BY_ONE, RealWorld, View, World
 
@@ -16,21 +16,21 @@ from undeleted.games.worlds import ALL, FIXED, ONE_BY_ONE, RealWorld, View, Worl
 def static_game(
     algorithm: Algorithm,
     data: Sequence[Point],
-    attacker: Callable[[World], Any],
+    attacker: Callable[[World], Output],
     controlled: Sequence[int],
     coins: Coins,
     *,
     side: SideInfo = nothing,
 ) -> View:
-    """Play, and return the attacker's view."""
+    """Play the game, and return the attacker's view."""
     data = tuple(data)
     first = algorithm.start(data, coins)
     world = StaticWorld(RealWorld(algorithm, data, len(controlled), side(data), first), controlled)
     return play_static(world, attacker)
 
 
-def play_static(world: "StaticWorld", attacker: Callable[[World], Any]) -> View:
-    """Let the attacker delete all that it controls."""
+def play_static(world: "StaticWorld", attacker: Callable[[World], Output]) -> View:
+    """Let the attacker delete every point it controls, and return its view."""
     attacker(world)
     left = len(world.controlled) - len(world.deleted)
     if left:
@@ -40,7 +40,7 @@ def play_static(world: "StaticWorld", attacker: Callable[[World], Any]) -> View:
 
 
 class StaticWorld(World):
-    """Another world under the static rules: nothing more to corrupt, and one deletion at a time."""
+    """Another world under the static rules: no further corruption, and one deletion at a time."""
 
     def __init__(self, inside: World, controlled: Sequence[int]) -> None:
         super().__init__(inside.n, len(controlled), inside.side, inside.look())
@@ -48,14 +48,14 @@ class StaticWorld(World):
         self._controlled = inside.corrupt(*controlled)
 
     def corrupt(self, *indices: int) -> dict[int, Point]:
-        raise RuleBroken(FIXED, f"indices {indices} were corrupted")
+        raise RuleBroken(FIXED, f"a corruption of indices {indices} was requested")
 
-    def delete(self, *indices: int) -> Any:
-        self._refuse_if(len(indices) != 1, ONE_BY_ONE, f"{len(indices)} points were to be deleted")
+    def delete(self, *indices: int) -> Output:
+        self._refuse_if(len(indices) != 1, ONE_BY_ONE, f"a deletion of {len(indices)} points was requested")
         return super().delete(*indices)
 
     def _reveal(self, index: int) -> Point:
         return self._controlled[index]
 
-    def _answer(self, indices: Sequence[int]) -> Any:
+    def _answer(self, indices: Sequence[int]) -> Output:
         return self._inside.delete(*indices)

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from undeleted.errors import BadFile
 from undeleted.foundations.coins import Coins
+from undeleted.foundations.types import Output
 from undeleted.games.algorithm import Algorithm, Point
 
 FORMAT = "undeleted-transcript"
@@ -25,11 +25,11 @@ VERSION = 1
 class Transcript:
     """z0, then the deleted points and the output of every round, in plain values."""
 
-    first: Any
-    rounds: tuple[tuple[tuple[Point, ...], Any], ...] = ()
+    first: Output
+    rounds: tuple[tuple[tuple[Point, ...], Output], ...] = ()
 
     @property
-    def outputs(self) -> tuple[Any, ...]:
+    def outputs(self) -> tuple[Output, ...]:
         return (self.first, *(output for _, output in self.rounds))
 
     @property
@@ -61,14 +61,14 @@ class Transcript:
             return cls(plain(body["first"]), rounds)
         except (KeyError, TypeError):
             raise BadFile(
-                str(path), "lacks a part of a transcript.", "It was altered; take it anew."
+                str(path), "lacks a part of a transcript.", "It was altered; save it again."
             ) from None
 
 
 def record(
     algorithm: Algorithm, data: Sequence[Point], batches: Sequence[Sequence[Point]], coins: Coins
 ) -> Transcript:
-    """Start an algorithm, delete the batches in order, and write down everything that was published."""
+    """Start an algorithm, delete the batches in order, and record everything that was published."""
     first = plain(algorithm.start(data, coins))
     return Transcript(
         first, tuple((plain(tuple(batch)), plain(algorithm.delete(batch))) for batch in batches)
@@ -76,14 +76,14 @@ def record(
 
 
 def replay(transcript: Transcript, algorithm: Algorithm, data: Sequence[Point], coins: Coins) -> bool:
-    """Whether the algorithm, run again on the data with these coins, publishes the same."""
+    """Whether the algorithm, run again on the data with these coins, publishes the same outputs."""
     return record(algorithm, data, transcript.deleted, coins) == transcript
 
 
-def plain(output: Any, nan: Any = "nan") -> Any:
-    """An output as nested tuples of numbers, texts and None: hashable, comparable, and fit for JSON.
+def plain(output: Output, nan: Output = "nan") -> Output:
+    """An output as nested tuples of numbers, strings and None: hashable, comparable, serialisable as JSON.
 
-    What is no number becomes `nan`: a text is equal to itself, unlike the number.
+    A float NaN is replaced by `nan`, by default a string: a string is equal to itself, a float NaN is not.
     """
     match output:
         case float() if math.isnan(output):
@@ -104,4 +104,4 @@ def plain(output: Any, nan: Any = "nan") -> Any:
             return tuple(plain(item, nan) for item in output)
     if is_dataclass(output):
         return tuple(plain(getattr(output, field.name), nan) for field in fields(output))
-    raise TypeError(f"an output of type {type(output).__name__} cannot be written down")
+    raise TypeError(f"an output of type {type(output).__name__} cannot be serialised")

@@ -1,17 +1,17 @@
 """What an attacker may do: look at the latest output, corrupt, delete.
 
 An attacker is a function of a `World`.  It cannot tell a real world, where a curator answers, from a
-simulated one, where a simulator does.  A move against the rules is refused, names the rule, and leaves the
-game as it was.
+simulated one, where a simulator does.  A move against the rules is refused with an error that
+names the rule, and does not change the game.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 from undeleted.errors import RuleBroken
+from undeleted.foundations.types import Output
 from undeleted.games.algorithm import Algorithm, Point
 from undeleted.games.transcript import plain
 
@@ -22,27 +22,27 @@ ONCE = "a point is deleted once"
 FIXED = "in the static game the controlled points are fixed beforehand"
 ONE_BY_ONE = "in the static game points are deleted one by one"
 ALL = "the static game ends when every controlled point is deleted"
-OVER = "nothing moves after the game is over"
+OVER = "no point is corrupted or deleted after the game is over"
 
 
 @dataclass(frozen=True)
 class View:
-    """All that an attacker saw: hashable, so that two worlds can be compared."""
+    """Everything an attacker saw; hashable, so that two worlds can be compared."""
 
     controlled: tuple[tuple[int, Point], ...]
-    side: Any
+    side: Output
     deleted: tuple[tuple[int, ...], ...]
-    outputs: tuple[Any, ...]
+    outputs: tuple[Output, ...]
 
 
 class World(ABC):
-    """The attacker's side of a game.  `n` and `k` are public; `side` is what it knew beforehand."""
+    """The attacker's side of a game.  `n` and `k` are public; `side` is what the attacker knew beforehand."""
 
-    def __init__(self, n: int, k: int, side: Any, first: Any) -> None:
+    def __init__(self, n: int, k: int, side: Output, first: Output) -> None:
         self._n, self._k, self._side = n, k, side
         self._controlled: dict[int, Point] = {}
         self._deleted: list[tuple[int, ...]] = []
-        self._outputs: list[Any] = [first]
+        self._outputs: list[Output] = [first]
         self._gone: set[int] = set()
         self._over = False
 
@@ -55,12 +55,12 @@ class World(ABC):
         return self._k
 
     @property
-    def side(self) -> Any:
+    def side(self) -> Output:
         return self._side
 
     @property
     def controlled(self) -> Mapping[int, Point]:
-        """The corrupted points and their values; to be looked at only."""
+        """The corrupted points and their values, read-only."""
         return MappingProxyType(self._controlled)
 
     @property
@@ -68,39 +68,40 @@ class World(ABC):
         return tuple(self._deleted)
 
     @property
-    def outputs(self) -> tuple[Any, ...]:
+    def outputs(self) -> tuple[Output, ...]:
         return tuple(self._outputs)
 
     def end(self) -> None:
-        """The game is over; nothing moves any more."""
+        """End the game; later corruptions and deletions are refused."""
         self._over = True
 
-    def look(self) -> Any:
+    def look(self) -> Output:
         """The latest output."""
         return self._outputs[-1]
 
     def corrupt(self, *indices: int) -> dict[int, Point]:
-        """Take control of points and learn them."""
-        self._refuse_if(self._over, OVER, "a corruption")
+        """Take control of points and learn their values."""
+        self._refuse_if(self._over, OVER, "a corruption was requested")
         for i in indices:
-            self._refuse_if(not isinstance(i, int), IN_RANGE, f"{i!r} was corrupted")
-            self._refuse_if(not 0 <= i < self.n, IN_RANGE, f"index {i} was corrupted (n = {self.n})")
+            self._refuse_if(not isinstance(i, int), IN_RANGE, f"a corruption of {i!r} was requested")
+            move = f"a corruption of index {i} was requested (n = {self.n})"
+            self._refuse_if(not 0 <= i < self.n, IN_RANGE, move)
         wanted = set(self._controlled) | set(indices)
-        self._refuse_if(
-            len(wanted) > self.k, AT_MOST_K, f"{len(wanted)} points were corrupted (k = {self.k})"
-        )
+        move = f"control of {len(wanted)} points was requested (k = {self.k})"
+        self._refuse_if(len(wanted) > self.k, AT_MOST_K, move)
         learned = {i: self._reveal(i) for i in indices}
         self._controlled.update(learned)
         return learned
 
-    def delete(self, *indices: int) -> Any:
-        """Delete controlled points and see the next output; no points, no output."""
-        self._refuse_if(self._over, OVER, "a deletion")
+    def delete(self, *indices: int) -> Output:
+        """Delete controlled points and return the next output; without points, return the latest one."""
+        self._refuse_if(self._over, OVER, "a deletion was requested")
         named: set[int] = set()
         for i in indices:
-            self._refuse_if(not isinstance(i, int), IN_RANGE, f"{i!r} was to be deleted")
-            self._refuse_if(i not in self._controlled, CONTROLLED, f"index {i} was to be deleted")
-            self._refuse_if(i in self._gone or i in named, ONCE, f"index {i} was to be deleted again")
+            self._refuse_if(not isinstance(i, int), IN_RANGE, f"a deletion of {i!r} was requested")
+            self._refuse_if(i not in self._controlled, CONTROLLED, f"a deletion of index {i} was requested")
+            move = f"a second deletion of index {i} was requested"
+            self._refuse_if(i in self._gone or i in named, ONCE, move)
             named.add(i)
         if not indices:
             return self.look()
@@ -111,7 +112,7 @@ class World(ABC):
         return output
 
     def view(self) -> View:
-        """What was seen so far, in plain values."""
+        """Everything the attacker has seen so far, in plain values."""
         return View(
             tuple(sorted(self.controlled.items())),
             plain(self.side),
@@ -124,7 +125,7 @@ class World(ABC):
         """The value of a point that was just corrupted."""
 
     @abstractmethod
-    def _answer(self, indices: Sequence[int]) -> Any:
+    def _answer(self, indices: Sequence[int]) -> Output:
         """The output after deleting these points."""
 
     @staticmethod
@@ -134,32 +135,34 @@ class World(ABC):
 
 
 class RealWorld(World):
-    """A curator answers."""
+    """The world in which a curator answers."""
 
-    def __init__(self, algorithm: Algorithm, data: tuple[Point, ...], k: int, side: Any, first: Any) -> None:
+    def __init__(
+        self, algorithm: Algorithm, data: tuple[Point, ...], k: int, side: Output, first: Output
+    ) -> None:
         super().__init__(len(data), k, side, first)
         self._algorithm, self._data = algorithm, data
 
     def _reveal(self, index: int) -> Point:
         return self._data[index]
 
-    def _answer(self, indices: Sequence[int]) -> Any:
+    def _answer(self, indices: Sequence[int]) -> Output:
         return self._algorithm.delete([self._data[i] for i in indices])
 
 
 class IdealWorld(World):
-    """Nobody answers: deletions happen, and what they caused stays hidden.  Where simulators live."""
+    """The world of simulators: deletions happen, but nobody answers, so their effects stay hidden."""
 
-    def __init__(self, data: tuple[Point, ...], k: int, side: Any, first: Any) -> None:
+    def __init__(self, data: tuple[Point, ...], k: int, side: Output, first: Output) -> None:
         super().__init__(len(data), k, side, first)
         self._data = data
 
     def _reveal(self, index: int) -> Point:
         return self._data[index]
 
-    def _answer(self, indices: Sequence[int]) -> Any:
+    def _answer(self, indices: Sequence[int]) -> Output:
         return None
 
-    def look(self) -> Any:
-        """The first output, the only one there is."""
+    def look(self) -> Output:
+        """The first output; there are no others."""
         return self._outputs[0]

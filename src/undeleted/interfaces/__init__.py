@@ -1,8 +1,8 @@
-"""What people meet: the command line, the service, and pages that open offline.
+"""The user interfaces: the command line, the HTTP service, and HTML pages that open offline.
 
     cli      `undeleted …`: results on stdout, the rest on stderr
-    http     `undeleted serve`: the service and its page
-    report   pages about audits, the survey and the reproduction; what a publication answers
+    http     `undeleted serve`: the service and its web pages
+    report   pages about audits, the survey and the reproduction; the answers of a publication
 
-Imports everything; nothing imports it.
+It may import every other package; no other package imports it.
 """

@@ -1,15 +1,15 @@
 """What all estimators share: they publish once, keep nothing else, and answer from what was published.
 
-fit       rows → codes on a public grid → mechanism.release: the only touch
+fit       rows → codes on a public grid → mechanism.release: the only use of the data
 forget    rows → codes → the mechanism's forget, from the release and these rows alone
-answer    every fitted attribute, computed when somebody asks and kept until the next deletion
+answer    every fitted attribute, computed on first use and cached until the next deletion
 """
 
 import functools
 import sys
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -18,10 +18,9 @@ from sklearn.utils.validation import check_array, check_random_state, validate_d
 
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.releases.bootstrap import redrawn
-from undeleted.curate.releases.subtracting import Owned
+from undeleted.curate.releases.subtracting import Owned, Release, Subtracting
 from undeleted.curate.releases.units import spread_of
 from undeleted.errors import (
-    BadBudget,
     ForgottenTooMany,
     PrivacyLeakWarning,
     RefitWarning,
@@ -29,12 +28,16 @@ from undeleted.errors import (
     TuningWarning,
 )
 from undeleted.foundations.arrays import FloatArray, IntArray
-from undeleted.foundations.coins import Coins, Law, secure, seeded
-from undeleted.foundations.privacy import Budget, Zcdp
+from undeleted.foundations.coins import Coins, secure, seeded
+from undeleted.foundations.privacy import Noise, as_noise
 from undeleted.foundations.schema import Schema, Table
+from undeleted.foundations.types import Given
+from undeleted.models._types import Answers, Intervals, Matrix, Target
 from undeleted.models._warnings import warn
 
-STEPS = 4096  # of the grid on which a number lies between its bounds
+Model = TypeVar("Model")
+Arguments = ParamSpec("Arguments")
+STEPS = 4096  # of the grid between the bounds of a number
 _MANY_FITS = tuple(
     f"sklearn.{part}"
     for part in (
@@ -50,11 +53,13 @@ _DRAWS = 400  # for intervals: the noise is drawn again around the release
 _BEYOND = 7.0  # standard deviations of the count's noise: exceeded once in 40,000 releases by Laplace noise
 
 
-def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """A fit that fails leaves the model as it was, with what it has published."""
+def restore_on_failure(
+    fit: Callable[Concatenate[Model, Arguments], Model],
+) -> Callable[Concatenate[Model, Arguments], Model]:
+    """Decorate `fit`: a fit that fails leaves the model unchanged, with what it has published."""
 
     @functools.wraps(fit)
-    def fitted(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def fitted(self: Model, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Model:
         before = dict(self.__dict__)
         try:
             return fit(self, *args, **kwargs)
@@ -66,7 +71,7 @@ def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
     return fitted
 
 
-def checked(model: Any, *args: Any, **kwargs: Any) -> Any:
+def checked(model: BaseEstimator, *args: Given, **kwargs: Given) -> Given:
     """scikit-learn's validation, without a record's value in the message."""
     try:
         return validate_data(model, *args, **kwargs)
@@ -74,61 +79,61 @@ def checked(model: Any, *args: Any, **kwargs: Any) -> Any:
         if "could not convert" in str(error):
             raise ValueError("could not convert some of the values to numbers") from None
         if "Expected 2D array" in str(error):
-            shape = "Expected 2D array, a row a record. Reshape your data: one record is X.reshape(1, -1)."
+            shape = "Expected 2D array, a row per record. Reshape your data: one record is X.reshape(1, -1)."
             raise ValueError(shape) from None
         if "Complex data" in str(error):
             raise ValueError("Complex data not supported") from None
         raise
 
 
-def transformed(X: Any, width: int) -> FloatArray:
-    """What a transform gave, to be turned back: a copy of the right width."""
+def transformed(X: Given, width: int) -> FloatArray:
+    """Validate the input of an inverse transform; return a copy."""
     X = check_array(X, dtype=np.float64, copy=True)
     if X.shape[1] != width:
         raise ValueError(f"X has {X.shape[1]} columns, but {width} were transformed.")
     return np.asarray(X)
 
 
-def rows_in(X: Any) -> int:
-    """How many rows there are, of whatever has rows."""
+def rows_in(X: Given) -> int:
+    """The number of rows of an array, a frame or a list."""
     try:
         return int(X.shape[0]) if getattr(X, "shape", ()) else len(X)
     except TypeError:
         raise ValueError("X must be rows: an array, a frame or a list of rows.") from None
 
 
-def as_count(value: Any) -> Any:
-    """A whole number of numpy's as one of Python's; anything else as it is, for others to judge."""
+def as_count(value: Given) -> Given:
+    """Convert a numpy integer to a Python one; return anything else unchanged, for others to validate."""
     return int(value) if isinstance(value, np.integer) else value
 
 
-def as_number(value: Any, name: str, least: float = 0.0) -> float:
-    """A parameter that must be a number of at least so much; said before anything is published."""
+def as_number(value: Given, name: str, least: float = 0.0) -> float:
+    """Check that a parameter is a number of at least `least`, before anything is published."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not value >= least:
         raise ValueError(f"{name} must be a number of at least {least:g}, got {value!r}.")
     return float(value)
 
 
-def told(name: str, doc: str) -> Any:
-    """A fitted attribute: a function of the release."""
-    return property(lambda self: self._told()[name], doc=doc)
+def fitted_attribute(name: str, doc: str) -> Given:
+    """A fitted attribute, computed from the release."""
+    return property(lambda self: self._cached_answers()[name], doc=doc)
 
 
 class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
     """An estimator that publishes once and forgets row by row."""
 
-    _mechanism: Any
+    _mechanism: Given
 
     @abstractmethod
-    def _answers(self, values: Any) -> dict[str, Any]:
+    def _answers(self, values: Given) -> Answers:
         """Every fitted attribute, from what was published: mostly the noisy cells."""
 
     @abstractmethod
-    def _codes(self, X: Any, y: Any) -> IntArray:
-        """Rows that leave, checked, as codes in the order of the statistic's columns."""
+    def _codes(self, X: Given, y: Given) -> IntArray:
+        """Validate rows to forget; return their codes in the order of the statistic's columns."""
 
-    def _publish(self, mechanism: Any, codes: IntArray) -> None:
-        """The only touch of the data."""
+    def _publish(self, mechanism: Subtracting, codes: IntArray) -> None:
+        """Publish from encoded rows: the only use of the data."""
         self._cap()
         schema = Schema(list(mechanism.columns))
         by_name = dict(zip(schema.names, codes.T, strict=True))
@@ -137,40 +142,40 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
         )
         self._release(mechanism, Arrays(table))
 
-    def _release(self, mechanism: Any, totals: Any) -> None:
-        """Publish from whatever adds up, once what is asked of it is known to be in order."""
+    def _release(self, mechanism: Given, totals: Given) -> None:
+        """Publish from any source of totals, after all parameters were checked."""
         _warn_of_tuning(type(self).__name__, self.budget)
         if "_state" in self.__dict__:
             warn(
                 f"{type(self).__name__}: this instance was fitted before. Fitting it again draws new noise "
-                f"and spends its budget ({self.budget!r}) once more: the average of many fits tells what "
-                "each of them hides.",
+                f"and spends its budget ({self.budget!r}) once more: the average of many fits reveals "
+                "what each of them hides.",
                 RefitWarning,
             )
         if mechanism.events is None:
-            told = f"{type(self).__name__}: this budget makes no promise of differential privacy."
-            warn(f"{told} Give an ε.", PrivacyLeakWarning)
+            problem = f"{type(self).__name__}: this budget makes no promise of differential privacy."
+            warn(f"{problem} Give an ε.", PrivacyLeakWarning)
         self._mechanism = mechanism
         self._state = self._kept_of(mechanism.release(totals, self._coins()))
-        self.budget_ = mechanism.noise
-        self._kept: dict[str, Any] = {}
+        self.budget_ = mechanism.budget
+        self._kept: Answers = {}
         self._least = -_BEYOND * self._noise_of_rough_count()
 
     def _cap(self) -> int:
-        """The most rows of one person, checked."""
+        """Validate and return the most rows of one person."""
         as_number(self.rows_per_person, "rows_per_person", 1)
         if int(self.rows_per_person) != self.rows_per_person:
             raise ValueError(f"rows_per_person must be a whole number, got {self.rows_per_person!r}.")
         return int(self.rows_per_person)
 
-    def forget(self, X: Any, y: Any = None) -> "ForgettingEstimator":
-        """Take rows out, from what was published and these rows alone; it spends no ε.
+    def forget(self, X: Matrix, y: Target | None = None) -> "ForgettingEstimator":
+        """Subtract rows, using only what was published and these rows; it spends no ε.
 
-        Nothing tells whether the rows were ever fitted: forgetting others takes them out all the same.
+        Nothing checks whether the rows were ever fitted: other rows are subtracted all the same.
         """
         self._require_fitted()
         if not rows_in(X):
-            return self  # nobody leaves today
+            return self  # there is nothing to forget
         self._state = self._mechanism.forget(self._state, self._contribution(self._codes(X, y)))
         self._kept = {}
         self._warn_of_too_many()
@@ -180,26 +185,27 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
         if self._rough_count() < self._least:
             warn(
                 f"{type(self).__name__}: more rows were forgotten than were ever fitted, or some twice; "
-                "noise alone does not explain so low a count.",
+                "noise alone does not explain such a low count.",
                 ForgottenTooMany,
             )
 
     @property
-    def release_(self) -> Any:
-        """What was published, as it stands: a copy, which later deletions leave alone."""
+    def release_(self) -> Release:
+        """A copy of the current release; later deletions do not change the copy."""
         self._require_fitted()
-        return self._state.copy()
+        copy: Release = self._state.copy()
+        return copy
 
-    def _kept_of(self, release: Any) -> Any:
-        """The release as it is kept: its cells fall in place."""
+    def _kept_of(self, release: Given) -> Release:
+        """The release as it is kept: deletions update its cells in place."""
         return Owned(release, self._mechanism.shaped)
 
-    def _contribution(self, codes: IntArray) -> Any:
-        """What rows that leave have added."""
+    def _contribution(self, codes: Given) -> Given:
+        """What the rows to forget have contributed."""
         return self._mechanism.statistic.of_matrix(codes)
 
-    def _published(self) -> Any:
-        """What answers are computed from."""
+    def _published(self) -> Given:
+        """The published values from which answers are computed."""
         return self._state.value.astype(float)
 
     def _require_fitted(self) -> None:
@@ -207,14 +213,14 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
             raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
 
     def _count(self) -> float:
-        """About how many rows are left: the noisy count, as it is."""
+        """The noisy count of the rows that are left, without any correction."""
         return float(self._state.value[0])
 
     def _noise_of_count(self) -> float:
         return spread_of(self._mechanism.laws[0])
 
     def _rough_count(self) -> float:
-        """The same at the price of a deletion, for the warning after each."""
+        """A noisy count that is as cheap as a deletion, for the warning after each one."""
         return self._count()
 
     def _noise_of_rough_count(self) -> float:
@@ -223,19 +229,19 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
     @property
     def count_(self) -> float:
         """About how many rows are left; it may be off by the noise, and below 0."""
-        self._told()
+        self._cached_answers()
         return self._count()
 
-    def intervals(self, confidence: float = 0.95) -> dict[str, Any]:
-        """For every fitted number two arrays, low and high, between which it may lie for want of noise.
+    def intervals(self, confidence: float = 0.95) -> Intervals:
+        """For every fitted number two arrays, low and high: an interval for its value without noise.
 
-        The noise is drawn again around what was published; rows that were never fitted are not spoken of.
+        The noise is drawn again around the release.  The intervals say nothing about rows never fitted.
         """
-        answer = {name: np.asarray(self._told()[name]) for name in self._numbers}
+        answer = {name: np.asarray(self._cached_answers()[name]) for name in self._numbers}
 
         def flat(values: FloatArray) -> FloatArray:
-            found = self._untamed(values)
-            return np.concatenate([np.ravel(found[name]) for name in self._numbers])
+            answers = self._untamed(values)
+            return np.concatenate([np.ravel(answers[name]) for name in self._numbers])
 
         values = self._published()
         _, low, high, _ = redrawn(self._mechanism, values, flat, confidence, _DRAWS)
@@ -245,14 +251,14 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
         ends = zip(answer.items(), np.split(low, cuts), np.split(high, cuts), strict=True)
         return {name: (a.reshape(part.shape), b.reshape(part.shape)) for (name, part), a, b in ends}
 
-    def _untamed(self, values: FloatArray) -> dict[str, Any]:
-        """The answers as intervals need them: without a bias that would not show in how they move."""
+    def _untamed(self, values: FloatArray) -> Answers:
+        """The answers for intervals: without a bias that does not show when the noise is drawn again."""
         return self._answers(values)
 
-    _numbers: tuple[str, ...] = ()  # the fitted attributes that intervals speak of
+    _numbers: tuple[str, ...] = ()  # the fitted attributes that have intervals
     _solved_with: tuple[str, ...] = ()  # parameters that may change after fitting: they spend nothing
 
-    def _told(self) -> dict[str, Any]:
+    def _cached_answers(self) -> Answers:
         self._require_fitted()
         now = repr([getattr(self, name) for name in self._solved_with])
         if self._kept.get("for") != now:
@@ -260,39 +266,32 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
             self._kept["for"] = now
         return self._kept
 
-    def _matrix(self, X: Any) -> FloatArray:
-        """Rows to forget; a plain array of floats takes the short way."""
+    def _matrix(self, X: Given) -> FloatArray:
+        """Validate rows to forget; a plain array of floats takes a fast path."""
         plain = type(X) is np.ndarray and X.dtype == np.float64 and "feature_names_in_" not in self.__dict__
         if plain and X.ndim == 2 and X.shape[1] == self.n_features_in_ and X.shape[0]:
             return X  # type: ignore[no-any-return]
         return np.asarray(checked(self, X, reset=False, dtype=np.float64, ensure_all_finite=False))
 
-    def _budget(self) -> Any:
+    def _budget(self) -> Noise:
         """The budget as a value: a number is a pure ε."""
-        several = isinstance(self.budget, tuple) and all(isinstance(law, Law) for law in self.budget)
-        if isinstance(self.budget, Budget | Zcdp | Law) or several:
-            return self.budget
-        if isinstance(self.budget, bool) or not isinstance(self.budget, int | float | np.number):
-            raise BadBudget(
-                "budget", self.budget, "a number (ε), a Budget such as Budget(1.0, 1e-6), or a Zcdp"
-            )
-        return Budget(float(self.budget))
+        return as_noise(self.budget)
 
     def _coins(self) -> Coins:
         if self.random_state is None:
             return secure()
         warn(
-            f"{type(self).__name__}: with a random_state whoever learns it can take the noise off again. "
-            "Leave it out where people are protected by it.",
+            f"{type(self).__name__}: anybody who learns the random_state can remove the noise. "
+            "Leave it out where the noise protects people.",
             SeededNoiseWarning,
         )
-        if hasattr(self.random_state, "noisy"):  # coins of ours, for exact worlds
+        if hasattr(self.random_state, "noisy"):  # our own coins, for exact worlds
             return self.random_state  # type: ignore[no-any-return]
         return seeded(int(check_random_state(self.random_state).randint(2**31 - 1)))
 
 
-def _warn_of_tuning(name: str, budget: Any) -> None:
-    """Inside a search or a cross-validation every fit is a release of its own."""
+def _warn_of_tuning(name: str, budget: Noise) -> None:
+    """Warn inside a search or a cross-validation: every fit is a separate release."""
     frame = sys._getframe(1)
     while frame is not None:
         if frame.f_globals.get("__name__", "").startswith(_MANY_FITS):

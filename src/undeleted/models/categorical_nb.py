@@ -1,40 +1,45 @@
 """Naive Bayes on categories from noisy counts by class and category.
 
 published    for every feature a count per class and declared category, present or not
-forgotten    subtract 1 from one cell a feature
-predicted    by class shares and smoothed shares of the categories
+forgotten    subtract 1 from one cell per feature
+predicted    from class shares and smoothed shares of the categories
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from undeleted.curate.mechanisms.noisy_class_histograms import NoisyClassHistograms
 from undeleted.errors import BadBounds, MissingBounds
 from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import Category
-from undeleted.models._base import as_number, checked, told, whole
+from undeleted.foundations.types import Given
+from undeleted.models._base import as_number, checked, fitted_attribute, restore_on_failure
 from undeleted.models._grid import FEW, Labels, declared
-from undeleted.models._row_estimators import OfClasses
+from undeleted.models._row_estimators import RowClassifier
+from undeleted.models._types import Answers, Labelled, Matrix, RandomState, Target
 
 
-class CategoricalNB(OfClasses):
+class CategoricalNB(RowClassifier):
     """Naive Bayes on categories that forgets.
 
     Parameters
     ----------
     categories : list of lists
-        For every feature the categories that there may be.  "data" leaks the data's own.
+        All possible categories of every feature.  "data" takes, and leaks, the data's own.
     classes : list
-        The labels that there may be.  "data" leaks the data's own.
+        All possible labels.  "data" takes, and leaks, the data's own.
     budget : float, Budget or Zcdp
-        What the release may cost every person in the data; a number is a pure ε.
+        The privacy budget of the release, for every person in the data; a number is a pure ε.
     alpha : float
         Added to every count.
     rows_per_person : int
-        The most rows that one person may have; noise grows with it.
+        The maximum number of rows per person; noise grows with it.
     random_state : optional
-        For laboratories: noise that can be repeated protects nobody.
+        For experiments only: noise that can be reproduced protects nobody.
 
     Examples
     --------
@@ -52,12 +57,12 @@ class CategoricalNB(OfClasses):
     def __init__(
         self,
         *,
-        categories: Any = None,
-        classes: Any = None,
-        budget: Any = 1.0,
+        categories: Sequence[ArrayLike] | str | None = None,
+        classes: Labelled = None,
+        budget: Noise = 1.0,
         alpha: float = 1.0,
         rows_per_person: int = 1,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.categories = categories
         self.classes = classes
@@ -66,16 +71,18 @@ class CategoricalNB(OfClasses):
         self.rows_per_person = rows_per_person
         self.random_state = random_state
 
-    class_count_ = told("class_count_", "About how many rows of each class are left, as published.")
-    class_log_prior_ = told("class_log_prior_", "Logarithms of the class shares.")
-    feature_log_prob_ = told("feature_log_prob_", "For every feature log P(category | class).")
+    class_count_ = fitted_attribute(
+        "class_count_", "The published noisy count of the rows that are left, by class."
+    )
+    class_log_prior_ = fitted_attribute("class_log_prior_", "Logarithms of the class shares.")
+    feature_log_prob_ = fitted_attribute("feature_log_prob_", "For every feature log P(category | class).")
     _numbers = ("class_count_", "class_log_prior_")
     _solved_with = ("alpha",)
 
-    @whole
-    def fit(self, X: Any, y: Any) -> "CategoricalNB":
-        """Publish, once."""
-        X, y = checked(self, _as_they_are(X), y, dtype=None)
+    @restore_on_failure
+    def fit(self, X: Matrix, y: Target) -> "CategoricalNB":
+        """Publish a noisy release of the data, once."""
+        X, y = checked(self, _as_objects(X), y, dtype=None)
         labels = self._label(y)
         self._features = self._declared(X)
         self.categories_ = [feature.values for feature in self._features]
@@ -92,7 +99,7 @@ class CategoricalNB(OfClasses):
         tags.input_tags.string = True
         return tags
 
-    def _declared(self, X: Any) -> list[Labels]:
+    def _declared(self, X: Given) -> list[Labels]:
         name, width = type(self).__name__, X.shape[1]
         if self.categories is None:
             raise MissingBounds(name, "categories", 'categories=[["a", "b"], [0, 1, 2]]')
@@ -102,24 +109,24 @@ class CategoricalNB(OfClasses):
             not isinstance(given, str | bytes | dict) and np.ndim(given) == 1 for given in self.categories
         )
         if not lists:
-            raise BadBounds("categories", "they must be lists.", 'Give such as [["a", "b"], [0, 1, 2]].')
+            raise BadBounds("categories", "they must be lists.", 'For example: [["a", "b"], [0, 1, 2]].')
         if len(self.categories) != width:
             problem = f"{len(self.categories)} lists were given for {width} features."
             raise BadBounds("categories", problem, "Give a list of categories for every feature.")
-        return [declared(list(c), None, name, "categories", '["a", "b"]') for c in self.categories]
+        return [declared(c, None, name, "categories", '["a", "b"]') for c in self.categories]
 
-    def _category_codes(self, X: Any) -> IntArray:
+    def _category_codes(self, X: Given) -> IntArray:
         return np.column_stack([f.codes(X[:, i], "category") for i, f in enumerate(self._features)])
 
-    def _codes(self, X: Any, y: Any) -> IntArray:
+    def _codes(self, X: Given, y: Given) -> IntArray:
         quick = self._quick_codes(X, y)
         if quick is not None:
             return quick
-        X = checked(self, _as_they_are(X), reset=False, dtype=None)
+        X = checked(self, _as_objects(X), reset=False, dtype=None)
         return np.column_stack([self._category_codes(X), self._label_codes(y, len(X))])
 
-    def _quick_codes(self, X: Any, y: Any) -> IntArray | None:
-        """A few rows in plain arrays, looked up one by one; None if anything is unusual."""
+    def _quick_codes(self, X: Given, y: Given) -> IntArray | None:
+        """Encode a few rows of plain arrays one by one; return None if anything is unusual."""
         plain = type(X) is np.ndarray and type(y) is np.ndarray and "feature_names_in_" not in self.__dict__
         if not plain or X.ndim != 2 or X.shape != (len(y), self.n_features_in_) or not 0 < len(y) <= FEW:
             return None
@@ -135,7 +142,7 @@ class CategoricalNB(OfClasses):
             return None
         return np.array(rows, dtype=np.int64)
 
-    def _answers(self, values: FloatArray) -> dict[str, Any]:
+    def _answers(self, values: FloatArray) -> Answers:
         shares, tables = self._mechanism.log_shares(values, as_number(self.alpha, "alpha"))
         return {
             "class_count_": self._mechanism.counts_of(values),
@@ -143,12 +150,12 @@ class CategoricalNB(OfClasses):
             "feature_log_prob_": tables,
         }
 
-    def _log_joint(self, X: Any) -> FloatArray:
-        X = checked(self, _as_they_are(X), reset=False, dtype=None)
-        told = self._told()
+    def _log_joint(self, X: Given) -> FloatArray:
+        X = checked(self, _as_objects(X), reset=False, dtype=None)
+        answers = self._cached_answers()
         codes = self._category_codes(X)
-        joint = np.repeat(told["class_log_prior_"][None], len(X), axis=0)
-        for i, table in enumerate(told["feature_log_prob_"]):
+        joint = np.repeat(answers["class_log_prior_"][None], len(X), axis=0)
+        for i, table in enumerate(answers["feature_log_prob_"]):
             joint += table[:, codes[:, i]].T
         return np.asarray(joint)
 
@@ -156,11 +163,11 @@ class CategoricalNB(OfClasses):
         return float(self._state.value[: self._mechanism.statistic.blocks[0].width].sum())
 
     def _noise_of_count(self) -> float:
-        """That of the first feature's cells together."""
+        """The noise of the sum of the first feature's cells."""
         cells = self._mechanism.statistic.blocks[0].width
         return super()._noise_of_count() * float(np.sqrt(cells))
 
 
-def _as_they_are(X: Any) -> Any:
-    """Lists of texts and numbers, without the numbers becoming texts."""
+def _as_objects(X: Given) -> Given:
+    """Convert lists to object arrays, so that numbers do not become texts."""
     return np.array(X, dtype=object) if isinstance(X, list | tuple) else X

@@ -2,38 +2,39 @@
 
 published    for every class n, and for every feature Σ x and Σ x² (centred, in one block)
 forgotten    subtract the row's own terms from the cells of its class
-predicted    by Gaussians whose variances carry the noise of their means
+predicted    from Gaussians whose variances include the noise of their means
 """
-
-from typing import Any
 
 import numpy as np
 
 from undeleted.curate.mechanisms.noisy_class_moments import NoisyClassMoments
 from undeleted.foundations.arrays import FloatArray
-from undeleted.models._base import STEPS, checked, told, whole
-from undeleted.models._row_estimators import OfClasses
+from undeleted.foundations.privacy import Noise
+from undeleted.foundations.types import Given
+from undeleted.models._base import STEPS, checked, fitted_attribute, restore_on_failure
+from undeleted.models._row_estimators import RowClassifier
+from undeleted.models._types import Answers, Bounds, Labelled, Matrix, RandomState, Target
 
 
-class GaussianNB(OfClasses):
+class GaussianNB(RowClassifier):
     """Gaussian naive Bayes that forgets.
 
     Parameters
     ----------
     bounds : pair of numbers or of lists
-        Public bounds of the features; values beyond count as the bound.  "data" leaks the data's own.
+        Public bounds of the features; values beyond are clipped.  "data" takes, and leaks, the data's own.
     classes : list
-        The labels that there may be.  "data" leaks the data's own.
+        All possible labels.  "data" takes, and leaks, the data's own.
     budget : float, Budget or Zcdp
-        What the release may cost every person in the data; a number is a pure ε.
+        The privacy budget of the release, for every person in the data; a number is a pure ε.
     priors : list, optional
         Class shares that are known beforehand, in the order of the sorted classes.
     steps : int
-        The grid between the bounds.
+        The number of grid steps between the bounds.
     rows_per_person : int
-        The most rows that one person may have; noise grows with it.
+        The maximum number of rows per person; noise grows with it.
     random_state : optional
-        For laboratories: noise that can be repeated protects nobody.
+        For experiments only: noise that can be reproduced protects nobody.
 
     Examples
     --------
@@ -51,13 +52,13 @@ class GaussianNB(OfClasses):
     def __init__(
         self,
         *,
-        bounds: Any = None,
-        classes: Any = None,
-        budget: Any = 1.0,
-        priors: Any = None,
+        bounds: Bounds = None,
+        classes: Labelled = None,
+        budget: Noise = 1.0,
+        priors: Labelled = None,
         steps: int = STEPS,
         rows_per_person: int = 1,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.bounds = bounds
         self.classes = classes
@@ -67,16 +68,18 @@ class GaussianNB(OfClasses):
         self.rows_per_person = rows_per_person
         self.random_state = random_state
 
-    theta_ = told("theta_", "Means, a row a class.")
-    var_ = told("var_", "Variances, a row a class.")
-    class_count_ = told("class_count_", "About how many rows of each class are left, 1 at least.")
-    class_prior_ = told("class_prior_", "Class shares.")
+    theta_ = fitted_attribute("theta_", "Means, one row per class.")
+    var_ = fitted_attribute("var_", "Variances, one row per class.")
+    class_count_ = fitted_attribute(
+        "class_count_", "The noisy count of the rows that are left, by class; at least 1."
+    )
+    class_prior_ = fitted_attribute("class_prior_", "Class shares.")
     _numbers = ("theta_", "var_", "class_prior_")
     _solved_with = ("priors",)
 
-    @whole
-    def fit(self, X: Any, y: Any) -> "GaussianNB":
-        """Publish, once."""
+    @restore_on_failure
+    def fit(self, X: Matrix, y: Target) -> "GaussianNB":
+        """Publish a noisy release of the data, once."""
         codes = self._fitted_classes(X, y)
         self._priors()
         label = self._labels.column("class")
@@ -84,15 +87,15 @@ class GaussianNB(OfClasses):
         self._publish(mechanism, codes)
         return self
 
-    def _answers(self, values: FloatArray) -> dict[str, Any]:
-        found = self._mechanism.gaussians_of(values)
+    def _answers(self, values: FloatArray) -> Answers:
+        moments = self._mechanism.gaussians_of(values)
         known = self._priors()
-        prior = found.shares if known is None else known
+        prior = moments.shares if known is None else known
         return {
-            "theta_": found.means,
-            "var_": found.variances,
-            "gaussians": found,
-            "class_count_": found.counts,
+            "theta_": moments.means,
+            "var_": moments.variances,
+            "gaussians": moments,
+            "class_count_": moments.counts,
             "class_prior_": prior,
         }
 
@@ -107,11 +110,11 @@ class GaussianNB(OfClasses):
             raise ValueError("The priors must be non-negative and add up to 1.")
         return priors
 
-    def _log_joint(self, X: Any) -> FloatArray:
+    def _log_joint(self, X: Given) -> FloatArray:
         X = checked(self, X, reset=False, dtype=np.float64)
-        told = self._told()
-        with np.errstate(divide="ignore"):  # a prior of 0 is a class that is never chosen
-            return np.asarray(np.log(told["class_prior_"]) + told["gaussians"].log_likelihood(X))
+        answers = self._cached_answers()
+        with np.errstate(divide="ignore"):  # a class with prior 0 is never chosen
+            return np.asarray(np.log(answers["class_prior_"]) + answers["gaussians"].log_likelihood(X))
 
     def _count(self) -> float:
         return float(self._state.value[: len(self.classes_)].sum())

@@ -2,10 +2,8 @@
 
 published    boxes that grow where people are: their noisy counts, and noisy offsets of their leaves
 forgotten    subtract the row from the boxes on its path; the shape stays
-answered     weighted k-means of the leaves' means: anybody could do it with what was published
+answered     weighted k-means of the leaves' means: anybody could compute it from the release
 """
-
-from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
@@ -15,36 +13,38 @@ from undeleted.curate.releases.clusters import centres_within, clusters
 from undeleted.curate.releases.partition import Partition
 from undeleted.curate.releases.subtracting import Owned
 from undeleted.curate.releases.units import spread_of
-from undeleted.errors import BadQuestion
+from undeleted.errors import Misuse
 from undeleted.foundations.arrays import FloatArray, IntArray
-from undeleted.foundations.privacy import Budget, Zcdp
-from undeleted.models._base import as_count, checked, told, whole
-from undeleted.models._row_estimators import OfRows
+from undeleted.foundations.privacy import Budget, Noise, Zcdp
+from undeleted.foundations.types import Given
+from undeleted.models._base import as_count, checked, fitted_attribute, restore_on_failure
+from undeleted.models._row_estimators import RowEstimator
+from undeleted.models._types import Answers, Bounds, Intervals, Matrix, RandomState, Target
 
-STEPS = 4095  # a grid of 4,096 points, which can be cut in halves twelve times
+STEPS = 4095  # a grid of 4,096 points, which can be halved twelve times
 
 
-class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, OfRows):  # type: ignore[misc]
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RowEstimator):  # type: ignore[misc]
     """K-means clustering that forgets, in up to about ten dimensions.
 
     Parameters
     ----------
     n_clusters : int
-        How many clusters; it may be changed later, up to the number of leaves, and spends nothing.
+        The number of clusters; changing it later, up to the number of leaves, spends nothing.
     bounds : pair of numbers or of lists
-        Public bounds of the features; values beyond count as the bound.  "data" leaks the data's own.
+        Public bounds of the features; values beyond are clipped.  "data" takes, and leaks, the data's own.
     budget : float, Budget or Zcdp
-        What the release may cost every person in the data; a number is a pure ε.
+        The privacy budget of the release, for every person in the data; a number is a pure ε.
     expected_rows : int
-        About how many rows there are, as far as the public may know: how far boxes may be cut.
+        A public estimate of the number of rows; it determines how often boxes may be split.
     max_depth : int, optional
-        How often boxes are cut at most; instead of `expected_rows`.
+        The maximum number of splits of a box; instead of `expected_rows`.
     steps : int
-        The grid between the bounds; best one less than a power of two.
+        The number of grid steps between the bounds; best one less than a power of two.
     rows_per_person : int
-        The most rows that one person may have; noise grows with it.
+        The maximum number of rows per person; noise grows with it.
     random_state : optional
-        For laboratories: noise that can be repeated protects nobody.
+        For experiments only: noise that can be reproduced protects nobody.
 
     Examples
     --------
@@ -64,13 +64,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Of
         self,
         n_clusters: int = 8,
         *,
-        bounds: Any = None,
-        budget: Any = 1.0,
+        bounds: Bounds = None,
+        budget: Noise = 1.0,
         expected_rows: int = 10_000,
         max_depth: int | None = None,
         steps: int = STEPS,
         rows_per_person: int = 1,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.bounds = bounds
@@ -81,21 +81,21 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Of
         self.rows_per_person = rows_per_person
         self.random_state = random_state
 
-    cluster_centers_ = told("cluster_centers_", "A row a cluster.")
-    leaves_ = told("leaves_", "The means of the published leaves, a row each.")
-    leaf_weights_ = told("leaf_weights_", "About how many rows are in each of them; never below 0.")
+    cluster_centers_ = fitted_attribute("cluster_centers_", "One row per cluster.")
+    leaves_ = fitted_attribute("leaves_", "The means of the published leaves, one per row.")
+    leaf_weights_ = fitted_attribute("leaf_weights_", "The noisy count of rows in each leaf; never below 0.")
     _numbers = ("cluster_centers_",)
     _solved_with = ("n_clusters",)
 
-    @whole
-    def fit(self, X: Any, y: Any = None) -> "KMeans":
-        """Publish, once."""
+    @restore_on_failure
+    def fit(self, X: Matrix, y: Target | None = None) -> "KMeans":
+        """Publish a noisy release of the data, once."""
         codes = self._fitted_rows(X)
         self._publish(self._grown(), codes)
         return self
 
     def _grown(self) -> GrownBoxes:
-        """The mechanism; one that cannot be is refused before anything is published."""
+        """Build the mechanism; an invalid one is refused before anything is published."""
         try:
             return GrownBoxes(
                 self._grid.columns,
@@ -106,11 +106,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Of
                 threshold=None if self._has_spread() else 0.0,
                 rows_per_person=self._cap(),
             )
-        except BadQuestion as error:
+        except Misuse as error:
             raise ValueError(str(error)) from None
 
     def _has_spread(self) -> bool:
-        """Whether a threshold follows from the budget; a law for exact worlds has none."""
+        """Return whether the budget determines a threshold; a law for exact worlds does not."""
         return isinstance(self._budget(), Budget | Zcdp)
 
     def _wanted(self) -> int:
@@ -129,44 +129,48 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Of
         return float(np.sqrt(2) * spread_of(self._mechanism.laws[0]))
 
     def _published(self) -> Partition:
-        found: Partition = self._state.release
-        return found
+        release: Partition = self._state.release
+        return release
 
-    def _answers(self, release: Any) -> dict[str, Any]:
+    def _answers(self, release: Given) -> Answers:
         try:
-            found = clusters(self._mechanism, release, self._wanted())
-        except BadQuestion as error:
+            fitted = clusters(self._mechanism, release, self._wanted())
+        except Misuse as error:
             raise ValueError(str(error)) from None
         return {
-            "cluster_centers_": found.centres,
-            "leaves_": found.points,
-            "leaf_weights_": found.weights,
-            "clusters": found,
+            "cluster_centers_": fitted.centres,
+            "leaves_": fitted.points,
+            "leaf_weights_": fitted.weights,
+            "clusters": fitted,
         }
 
-    def intervals(self, confidence: float = 0.95) -> dict[str, Any]:
-        """Where the centres may lie for want of noise, given which leaves belong together."""
-        return {"cluster_centers_": centres_within(self._mechanism, self._told()["clusters"], confidence)}
+    def intervals(self, confidence: float = 0.95) -> Intervals:
+        """Intervals for the centres without noise, given which leaves belong together."""
+        return {
+            "cluster_centers_": centres_within(
+                self._mechanism, self._cached_answers()["clusters"], confidence
+            )
+        }
 
-    def predict(self, X: Any) -> IntArray:
+    def predict(self, X: Matrix) -> IntArray:
         """The nearest centre of every row."""
         return np.asarray(self.transform(X).argmin(axis=1))
 
-    def fit_predict(self, X: Any, y: Any = None) -> IntArray:
-        """Publish, and say which centre is nearest to each of these rows."""
+    def fit_predict(self, X: Matrix, y: Target | None = None) -> IntArray:
+        """Publish, and return the nearest centre of each of these rows."""
         return np.asarray(self.fit(X, y).predict(X))
 
-    def transform(self, X: Any) -> FloatArray:
+    def transform(self, X: Matrix) -> FloatArray:
         """The distance of every row to every centre."""
-        centres = self._told()["cluster_centers_"]
-        X = checked(self, X, reset=False, dtype=np.float64)
-        squares = (X**2).sum(axis=1)[:, None] - 2 * X @ centres.T + (centres**2).sum(axis=1)
+        centres = self._cached_answers()["cluster_centers_"]
+        rows = checked(self, X, reset=False, dtype=np.float64)
+        squares = (rows**2).sum(axis=1)[:, None] - 2 * rows @ centres.T + (centres**2).sum(axis=1)
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Less the sum of squared distances to the nearest centres."""
+    def score(self, X: Matrix, y: Target | None = None) -> float:
+        """Minus the sum of squared distances to the nearest centres."""
         return -float((self.transform(X).min(axis=1) ** 2).sum())
 
     @property
     def _n_features_out(self) -> int:
-        return len(self._told()["cluster_centers_"])
+        return len(self._cached_answers()["cluster_centers_"])

@@ -1,36 +1,36 @@
 """Least squares from noisy sums, squares and products.
 
 published    n, Σ x, Σ y, Σ x², Σ y², Σ xy, Σ xx′ (centred, on the grid)
-forgotten    subtract the row's own
-predicted    by the solution of the normal equations, in which the known noise is tamed
+forgotten    subtract the row's own terms
+predicted    from the solution of the normal equations, corrected for the known noise
 """
-
-from typing import Any
 
 from undeleted.curate.mechanisms.noisy_second_moments import NoisySecondMoments
 from undeleted.foundations.arrays import FloatArray
-from undeleted.models._base import STEPS, told, whole
-from undeleted.models._row_estimators import OfTarget
+from undeleted.foundations.privacy import Noise
+from undeleted.models._base import STEPS, fitted_attribute, restore_on_failure
+from undeleted.models._row_estimators import RowRegressor
+from undeleted.models._types import Answers, Bounds, Matrix, RandomState, Target
 
 
-class LinearRegression(OfTarget):
+class LinearRegression(RowRegressor):
     """Linear regression that forgets.
 
     Parameters
     ----------
     bounds, bounds_y : pairs of numbers or of lists
-        Public bounds of the features and of the target; values beyond count as the bound.  "data" leaks
+        Public bounds of the features and of the target; values beyond are clipped.  "data" takes, and leaks,
         the data's own.
     budget : float, Budget or Zcdp
-        What the release may cost every person in the data; a number is a pure ε.
+        The privacy budget of the release, for every person in the data; a number is a pure ε.
     fit_intercept : bool
         Without it the line goes through the origin.
     steps : int
-        The grid between the bounds.
+        The number of grid steps between the bounds.
     rows_per_person : int
-        The most rows that one person may have; noise grows with it.
+        The maximum number of rows per person; noise grows with it.
     random_state : optional
-        For laboratories: noise that can be repeated protects nobody.
+        For experiments only: noise that can be reproduced protects nobody.
 
     Examples
     --------
@@ -49,13 +49,13 @@ class LinearRegression(OfTarget):
     def __init__(
         self,
         *,
-        bounds: Any = None,
-        bounds_y: Any = None,
-        budget: Any = 1.0,
+        bounds: Bounds = None,
+        bounds_y: Bounds = None,
+        budget: Noise = 1.0,
         fit_intercept: bool = True,
         steps: int = STEPS,
         rows_per_person: int = 1,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.bounds = bounds
         self.bounds_y = bounds_y
@@ -65,14 +65,14 @@ class LinearRegression(OfTarget):
         self.rows_per_person = rows_per_person
         self.random_state = random_state
 
-    coef_ = told("coef_", "Slopes.")
-    intercept_ = told("intercept_", "Where the line meets 0.")
+    coef_ = fitted_attribute("coef_", "Slopes.")
+    intercept_ = fitted_attribute("intercept_", "The prediction where all features are 0.")
     _numbers = ("coef_", "intercept_")
     _solved_with: tuple[str, ...] = ("fit_intercept",)
 
-    @whole
-    def fit(self, X: Any, y: Any) -> "LinearRegression":
-        """Publish, once."""
+    @restore_on_failure
+    def fit(self, X: Matrix, y: Target) -> "LinearRegression":
+        """Publish a noisy release of the data, once."""
         codes = self._fitted_target(X, y)
         mechanism = NoisySecondMoments(
             self._grid.columns,
@@ -83,6 +83,6 @@ class LinearRegression(OfTarget):
         self._publish(mechanism, codes)
         return self
 
-    def _answers(self, values: FloatArray) -> dict[str, Any]:
+    def _answers(self, values: FloatArray) -> Answers:
         slopes, intercept = self._mechanism.least_squares_of(values, self._penalty, self.fit_intercept)
         return {"coef_": slopes, "intercept_": intercept}

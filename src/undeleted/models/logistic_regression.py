@@ -1,51 +1,53 @@
 """Logistic regression from quadratic sufficient statistics.
 
     published    n and Σ x by class; Σ x², Σ xx′ of all (centred, on the grid)
-    forgotten    subtract the row's own
-    predicted    by log P(class | x) = wx + b, whose w and b the moments determine
+    forgotten    subtract the row's own terms
+    predicted    from log P(class | x) = wx + b, where the moments determine w and b
 
-A logistic loss is no sum of a fixed statistic; its quadratic part is.  Of all data with these moments the
-Gaussian ones say least else, and for them the best logistic model is linear discriminant analysis:
-w = C⁻¹μ, with one covariance C for all classes.  Where features are far from that (long tails, many zeros),
-a logistic regression that reads the rows again and again fits better.
+A logistic loss is not a sum of a fixed statistic, but its quadratic part is.  Of all distributions with these
+moments the Gaussian has the largest entropy, and for it the best logistic model is linear discriminant
+analysis: w = C⁻¹μ, with one covariance C for all classes.  If features are far from that (long tails, many
+zeros), a logistic regression that reads the rows repeatedly fits better.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from undeleted.curate.mechanisms.noisy_second_moments import NoisySecondMoments
-from undeleted.errors import BadQuestion
+from undeleted.errors import BadSetting
 from undeleted.foundations.arrays import FloatArray
-from undeleted.foundations.privacy import Budget, Zcdp
-from undeleted.models._base import STEPS, as_number, checked, told, whole
-from undeleted.models._row_estimators import OfClasses
+from undeleted.foundations.privacy import Budget, Noise, Zcdp
+from undeleted.foundations.types import Given
+from undeleted.models._base import STEPS, as_number, checked, fitted_attribute, restore_on_failure
+from undeleted.models._row_estimators import RowClassifier
+from undeleted.models._types import Answers, Bounds, Labelled, Matrix, RandomState, Target
 
 
-class LogisticRegression(OfClasses):
+class LogisticRegression(RowClassifier):
     """Logistic regression that forgets.
 
     Parameters
     ----------
     bounds : pair of numbers or of lists
-        Public bounds of the features; values beyond count as the bound.  "data" leaks the data's own.
+        Public bounds of the features; values beyond are clipped.  "data" takes, and leaks, the data's own.
     classes : list
-        The labels that there may be.  "data" leaks the data's own.
+        All possible labels.  "data" takes, and leaks, the data's own.
     budget : float, Budget or Zcdp
-        What the release may cost every person in the data; a number is a pure ε.
+        The privacy budget of the release, for every person in the data; a number is a pure ε.
     covariance : "auto", "full" or "diagonal"
-        Whether products of features are published.  They are many, so that with few rows their noise
-        costs more than they tell; "auto" decides by `expected_rows`, and publishes them without it.
+        Whether products of features are published.  There are many of them, so with few rows their
+        noise outweighs their information; "auto" decides by `expected_rows`, and without it publishes them.
     expected_rows : int, optional
-        About how many rows there are, as far as the public may know.
+        A public estimate of the number of rows.
     penalty : float
         The weight of the squared slopes.
     steps : int
-        The grid between the bounds.
+        The number of grid steps between the bounds.
     rows_per_person : int
-        The most rows that one person may have; noise grows with it.
+        The maximum number of rows per person; noise grows with it.
     random_state : optional
-        For laboratories: noise that can be repeated protects nobody.
+        For experiments only: noise that can be reproduced protects nobody.
 
     Examples
     --------
@@ -62,15 +64,15 @@ class LogisticRegression(OfClasses):
     def __init__(
         self,
         *,
-        bounds: Any = None,
-        classes: Any = None,
-        budget: Any = 1.0,
+        bounds: Bounds = None,
+        classes: Labelled = None,
+        budget: Noise = 1.0,
         covariance: Literal["auto", "full", "diagonal"] = "auto",
         expected_rows: int | None = None,
         penalty: float = 0.0,
         steps: int = STEPS,
         rows_per_person: int = 1,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.bounds = bounds
         self.classes = classes
@@ -82,14 +84,16 @@ class LogisticRegression(OfClasses):
         self.rows_per_person = rows_per_person
         self.random_state = random_state
 
-    coef_ = told("coef_", "Slopes: a row a class, or a single one for the second of two classes.")
-    intercept_ = told("intercept_", "Intercepts, likewise.")
+    coef_ = fitted_attribute(
+        "coef_", "Slopes: one row per class, or one row in all, for the second of two classes."
+    )
+    intercept_ = fitted_attribute("intercept_", "Intercepts, likewise.")
     _numbers = ("coef_", "intercept_")
     _solved_with = ("penalty",)
 
-    @whole
-    def fit(self, X: Any, y: Any) -> "LogisticRegression":
-        """Publish, once."""
+    @restore_on_failure
+    def fit(self, X: Matrix, y: Target) -> "LogisticRegression":
+        """Publish a noisy release of the data, once."""
         as_number(self.penalty, "penalty")
         if self.expected_rows is not None:
             as_number(self.expected_rows, "expected_rows", 1)
@@ -107,13 +111,13 @@ class LogisticRegression(OfClasses):
         return self
 
     def _with_products(self) -> bool:
-        """Public numbers decide: does the noise of a covariance's eigenvalues stay below 0.3 half ranges²?
+        """Return whether the noise of a covariance's eigenvalues stays below 0.3 half ranges², for "auto".
 
-        d(d − 1)/2 products share a budget: their noise has the spread √2·d²/2ε, and a d × d matrix of it an
-        eigenvalue of 2√d times that.
+        Only public numbers decide.  d(d − 1)/2 products share a budget: their noise has the spread √2·d²/2ε,
+        and a d × d matrix of such noise has an eigenvalue of 2√d times that.
         """
         if self.covariance not in ("auto", "full", "diagonal"):
-            raise BadQuestion(f"covariance = {self.covariance!r} is none.", "Choose auto, full or diagonal.")
+            raise BadSetting(f"covariance = {self.covariance!r}: unknown.", "Choose auto, full or diagonal.")
         budget, d = self._budget(), self.n_features_in_
         if self.covariance != "auto" or self.expected_rows is None or not isinstance(budget, Budget | Zcdp):
             return self.covariance != "diagonal"
@@ -127,27 +131,27 @@ class LogisticRegression(OfClasses):
             spread = np.sqrt(products / (2 * rho))
         return bool(2 * np.sqrt(d) * spread < 0.3 * self.expected_rows)
 
-    def _answers(self, values: FloatArray) -> dict[str, Any]:
+    def _answers(self, values: FloatArray) -> Answers:
         return self._solved(values, tame=True)
 
-    def _untamed(self, values: FloatArray) -> dict[str, Any]:
+    def _untamed(self, values: FloatArray) -> Answers:
         return self._solved(values, tame=False)
 
-    def _solved(self, values: FloatArray, tame: bool) -> dict[str, Any]:
+    def _solved(self, values: FloatArray, tame: bool) -> Answers:
         penalty = as_number(self.penalty, "penalty")
         slopes, intercepts = self._mechanism.discriminants_of(values, penalty, tame)
         if len(slopes) == 2:
             slopes, intercepts = slopes[1:] - slopes[:1], intercepts[1:] - intercepts[:1]
         return {"coef_": slopes, "intercept_": intercepts}
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """wx + b: a number a row for two classes, otherwise a column a class."""
-        told = self._told()
+    def decision_function(self, X: Matrix) -> FloatArray:
+        """wx + b: one number per row for two classes, otherwise one column per class."""
+        answers = self._cached_answers()
         X = checked(self, X, reset=False, dtype=np.float64)
-        scores = X @ told["coef_"].T + told["intercept_"]
+        scores = X @ answers["coef_"].T + answers["intercept_"]
         return np.asarray(scores[:, 0] if scores.shape[1] == 1 else scores)
 
-    def _log_joint(self, X: Any) -> FloatArray:
+    def _log_joint(self, X: Given) -> FloatArray:
         scores = self.decision_function(X)
         return np.column_stack([np.zeros(len(scores)), scores]) if scores.ndim == 1 else scores
 

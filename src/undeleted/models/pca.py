@@ -1,40 +1,40 @@
 """Principal components from a noisy covariance.
 
 published    n, Σ x, Σ x², Σ xx′ (centred, on the grid)
-forgotten    subtract the row's own
-answered     eigenvectors of the covariance, its off-diagonal entries shrunk by what noise explains
+forgotten    subtract the row's own terms
+answered     eigenvectors of the covariance, whose off-diagonal entries are shrunk by what noise explains
 """
-
-from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from undeleted.curate.mechanisms.noisy_second_moments import NoisySecondMoments
 from undeleted.foundations.arrays import FloatArray
-from undeleted.models._base import STEPS, checked, told, transformed, whole
-from undeleted.models._row_estimators import OfRows
+from undeleted.foundations.privacy import Noise
+from undeleted.models._base import STEPS, checked, fitted_attribute, restore_on_failure, transformed
+from undeleted.models._row_estimators import RowEstimator
+from undeleted.models._types import Answers, Bounds, Matrix, RandomState, Target
 
 
-class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfRows):  # type: ignore[misc]
+class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  # type: ignore[misc]
     """Principal component analysis that forgets.
 
     Parameters
     ----------
     n_components : int, optional
-        How many components; all of them if it is not said.
+        The number of components; all of them by default.
     bounds : pair of numbers or of lists
-        Public bounds of the features; values beyond count as the bound.  "data" leaks the data's own.
+        Public bounds of the features; values beyond are clipped.  "data" takes, and leaks, the data's own.
     budget : float, Budget or Zcdp
-        What the release may cost every person in the data; a number is a pure ε.
+        The privacy budget of the release, for every person in the data; a number is a pure ε.
     whiten : bool
         Whether components are scaled to unit variance.
     steps : int
-        The grid between the bounds.
+        The number of grid steps between the bounds.
     rows_per_person : int
-        The most rows that one person may have; noise grows with it.
+        The maximum number of rows per person; noise grows with it.
     random_state : optional
-        For laboratories: noise that can be repeated protects nobody.
+        For experiments only: noise that can be reproduced protects nobody.
 
     Examples
     --------
@@ -49,12 +49,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfRows):  # type: i
         self,
         n_components: int | None = None,
         *,
-        bounds: Any = None,
-        budget: Any = 1.0,
+        bounds: Bounds = None,
+        budget: Noise = 1.0,
         whiten: bool = False,
         steps: int = STEPS,
         rows_per_person: int = 1,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.bounds = bounds
@@ -64,15 +64,15 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfRows):  # type: i
         self.rows_per_person = rows_per_person
         self.random_state = random_state
 
-    mean_ = told("mean_", "Means of the features.")
-    components_ = told("components_", "A row a component, the largest variance first.")
-    explained_variance_ = told("explained_variance_", "The variance along each component.")
-    explained_variance_ratio_ = told("explained_variance_ratio_", "The same as a share of all.")
+    mean_ = fitted_attribute("mean_", "Means of the features.")
+    components_ = fitted_attribute("components_", "One row per component, the largest variance first.")
+    explained_variance_ = fitted_attribute("explained_variance_", "The variance along each component.")
+    explained_variance_ratio_ = fitted_attribute("explained_variance_ratio_", "Shares of the total variance.")
     _numbers = ("mean_", "explained_variance_", "explained_variance_ratio_")
 
-    @whole
-    def fit(self, X: Any, y: Any = None) -> "PCA":
-        """Publish, once."""
+    @restore_on_failure
+    def fit(self, X: Matrix, y: Target | None = None) -> "PCA":
+        """Publish a noisy release of the data, once."""
         codes = self._fitted_rows(X)
         d = self.n_features_in_
         wanted = d if self.n_components is None else self.n_components
@@ -89,7 +89,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfRows):  # type: i
     def _n_features_out(self) -> int:
         return self.n_components_
 
-    def _answers(self, values: FloatArray) -> dict[str, Any]:
+    def _answers(self, values: FloatArray) -> Answers:
         mean, covariance = self._mechanism.covariance_of(values)
         variances, vectors = np.linalg.eigh(covariance)
         variances, vectors = np.maximum(variances[::-1], 0.0), vectors[:, ::-1]
@@ -103,18 +103,19 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OfRows):  # type: i
             "explained_variance_ratio_": variances[:k] / max(float(variances.sum()), 1e-300),
         }
 
-    def transform(self, X: Any) -> FloatArray:
+    def transform(self, X: Matrix) -> FloatArray:
         """Coordinates along the components."""
-        told = self._told()
+        answers = self._cached_answers()
         X = checked(self, X, reset=False, dtype=np.float64)
-        found = (X - told["mean_"]) @ told["components_"].T
-        return np.asarray(found / self._scale(told) if self.whiten else found)
+        rows = (X - answers["mean_"]) @ answers["components_"].T
+        return np.asarray(rows / self._scale(answers) if self.whiten else rows)
 
-    def inverse_transform(self, X: Any) -> FloatArray:
-        """Rows again, up to what the components leave out."""
-        told = self._told()
+    def inverse_transform(self, X: Matrix) -> FloatArray:
+        """Undo `transform`, except for what the components leave out."""
+        answers = self._cached_answers()
         X = transformed(X, self.n_components_)
-        return np.asarray((X * self._scale(told) if self.whiten else X) @ told["components_"] + told["mean_"])
+        rows = X * self._scale(answers) if self.whiten else X
+        return np.asarray(rows @ answers["components_"] + answers["mean_"])
 
-    def _scale(self, told: dict[str, Any]) -> FloatArray:
-        return np.asarray(np.sqrt(np.maximum(told["explained_variance_"], 1e-12)))
+    def _scale(self, answers: Answers) -> FloatArray:
+        return np.asarray(np.sqrt(np.maximum(answers["explained_variance_"], 1e-12)))

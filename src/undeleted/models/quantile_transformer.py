@@ -1,11 +1,11 @@
 """Quantiles of every feature from noisy trees of counts.
 
 published    for every feature counts on all levels of a tree over its grid
-forgotten    subtract 1 from one node a level
-answered     each value by its rank, uniform or normal
+forgotten    subtract 1 from one node per level
+answered     each value replaced by its rank, uniform or normal
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -14,31 +14,33 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from undeleted.curate.mechanisms.noisy_quantiles import NoisyQuantiles
 from undeleted.curate.releases.linear import Cells
 from undeleted.foundations.arrays import FloatArray
-from undeleted.models._base import STEPS, checked, told, transformed, whole
-from undeleted.models._row_estimators import OfRows
+from undeleted.foundations.privacy import Noise
+from undeleted.models._base import STEPS, checked, fitted_attribute, restore_on_failure, transformed
+from undeleted.models._row_estimators import RowEstimator
+from undeleted.models._types import Answers, Bounds, Matrix, RandomState, Target
 
-_EDGE = 1e-7  # of the uniform, before it is made normal: as far as scikit-learn goes
+_EDGE = 1e-7  # ranks are clipped to it before they become normal, as in scikit-learn
 
 
-class QuantileTransformer(OneToOneFeatureMixin, TransformerMixin, OfRows):  # type: ignore[misc]
+class QuantileTransformer(OneToOneFeatureMixin, TransformerMixin, RowEstimator):  # type: ignore[misc]
     """A quantile transformer that forgets.
 
     Parameters
     ----------
     bounds : pair of numbers or of lists
-        Public bounds of the features; values beyond count as the bound.  "data" leaks the data's own.
+        Public bounds of the features; values beyond are clipped.  "data" takes, and leaks, the data's own.
     budget : float, Budget or Zcdp
-        What the release may cost every person in the data; a number is a pure ε.
+        The privacy budget of the release, for every person in the data; a number is a pure ε.
     n_quantiles : int
-        How many quantiles are read off the trees; they cost nothing.
+        The number of quantiles computed from the trees; they cost nothing.
     output_distribution : "uniform" or "normal"
-        What the features become.
+        The distribution of the transformed features.
     steps : int
-        The grid between the bounds; 4,095 steps fill a tree of three levels.
+        The number of grid steps between the bounds; 4,095 steps fill a tree of three levels.
     rows_per_person : int
-        The most rows that one person may have; noise grows with it.
+        The maximum number of rows per person; noise grows with it.
     random_state : optional
-        For laboratories: noise that can be repeated protects nobody.
+        For experiments only: noise that can be reproduced protects nobody.
 
     Examples
     --------
@@ -52,13 +54,13 @@ class QuantileTransformer(OneToOneFeatureMixin, TransformerMixin, OfRows):  # ty
     def __init__(
         self,
         *,
-        bounds: Any = None,
-        budget: Any = 1.0,
+        bounds: Bounds = None,
+        budget: Noise = 1.0,
         n_quantiles: int = 1000,
         output_distribution: Literal["uniform", "normal"] = "uniform",
         steps: int = STEPS - 1,
         rows_per_person: int = 1,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.bounds = bounds
         self.budget = budget
@@ -68,12 +70,12 @@ class QuantileTransformer(OneToOneFeatureMixin, TransformerMixin, OfRows):  # ty
         self.rows_per_person = rows_per_person
         self.random_state = random_state
 
-    quantiles_ = told("quantiles_", "A row a quantile, a column a feature.")
+    quantiles_ = fitted_attribute("quantiles_", "One row per quantile, one column per feature.")
     _numbers = ("quantiles_",)
 
-    @whole
-    def fit(self, X: Any, y: Any = None) -> "QuantileTransformer":
-        """Publish, once."""
+    @restore_on_failure
+    def fit(self, X: Matrix, y: Target | None = None) -> "QuantileTransformer":
+        """Publish a noisy release of the data, once."""
         if self.output_distribution not in ("uniform", "normal"):
             raise ValueError(f"output_distribution={self.output_distribution!r}: choose uniform or normal.")
         if not isinstance(self.n_quantiles, int | np.integer) or self.n_quantiles < 2:
@@ -84,20 +86,21 @@ class QuantileTransformer(OneToOneFeatureMixin, TransformerMixin, OfRows):  # ty
         self._publish(mechanism, codes)
         return self
 
-    def _answers(self, values: FloatArray) -> dict[str, Any]:
+    def _answers(self, values: FloatArray) -> Answers:
         return {"quantiles_": self._mechanism.quantiles(Cells(values), self.references_)}  # type: ignore[arg-type]
 
-    def transform(self, X: Any) -> FloatArray:
-        """Every value by the share of rows at or below it."""
-        quantiles = self._told()["quantiles_"]
-        X = checked(self, X, reset=False, dtype=np.float64, copy=True)
-        for i in range(X.shape[1]):
-            X[:, i] = _between(X[:, i], quantiles[:, i], self.references_)
-        return np.asarray(ndtri(np.clip(X, _EDGE, 1 - _EDGE)) if self.output_distribution == "normal" else X)
+    def transform(self, X: Matrix) -> FloatArray:
+        """Replace every value by the share of rows at or below it."""
+        quantiles = self._cached_answers()["quantiles_"]
+        shares = checked(self, X, reset=False, dtype=np.float64, copy=True)
+        for i in range(shares.shape[1]):
+            shares[:, i] = _between(shares[:, i], quantiles[:, i], self.references_)
+        normal = self.output_distribution == "normal"
+        return np.asarray(ndtri(np.clip(shares, _EDGE, 1 - _EDGE)) if normal else shares)
 
-    def inverse_transform(self, X: Any) -> FloatArray:
-        """Values again."""
-        quantiles = self._told()["quantiles_"]
+    def inverse_transform(self, X: Matrix) -> FloatArray:
+        """Undo `transform`."""
+        quantiles = self._cached_answers()["quantiles_"]
         X = transformed(X, quantiles.shape[1])
         X = ndtr(X) if self.output_distribution == "normal" else X
         for i in range(X.shape[1]):
@@ -113,7 +116,7 @@ class QuantileTransformer(OneToOneFeatureMixin, TransformerMixin, OfRows):  # ty
 
 
 def _between(values: FloatArray, quantiles: FloatArray, references: FloatArray) -> FloatArray:
-    """Interpolated from both sides, so that values that many rows share land in the middle of their ranks."""
+    """Interpolate from both sides, so that a value that many rows share gets the middle of its ranks."""
     up = np.interp(values, quantiles, references)
     down = np.interp(-values, -quantiles[::-1], -references[::-1])
     return np.asarray(0.5 * (up - down))

@@ -1,44 +1,45 @@
-"""A forest of random trees with noisy leaves that tells classes.
+"""Random forest classification: random trees with noisy leaves.
 
 published    for every tree and leaf the count of every class
 forgotten    subtract 1 in one leaf of every tree
 answered     shares of every leaf, shrunk towards its parents; their geometric mean over trees
 """
 
-from typing import Any
-
 from undeleted.curate.mechanisms.noisy_forest import shares_among
 from undeleted.foundations.arrays import FloatArray
-from undeleted.models._base import STEPS, told, whole
-from undeleted.models._forest import OfTrees
-from undeleted.models._row_estimators import OfClasses
+from undeleted.foundations.privacy import Noise
+from undeleted.foundations.types import Given
+from undeleted.models._base import STEPS, fitted_attribute, restore_on_failure
+from undeleted.models._forest import TreeEstimator
+from undeleted.models._row_estimators import RowClassifier
+from undeleted.models._types import Answers, Bounds, Labelled, Matrix, RandomState, Target
 
 
-class RandomForestClassifier(OfClasses, OfTrees):
+class RandomForestClassifier(RowClassifier, TreeEstimator):
     """A random forest that forgets.
 
-    The questions of the trees are random and never look at the data; a row moves one leaf of every tree.
+    The questions of the trees are random and independent of the data; a row changes one leaf of every tree.
 
     Parameters
     ----------
     n_estimators : int
-        How many trees; under a pure ε noise grows with them, under a `Budget` with a δ hardly.
+        The number of trees; noise grows with it under a pure ε, and hardly under a `Budget` with a δ.
     max_depth : int
-        How many questions a tree asks; 2 to that power are its leaves.
+        The number of questions on a path; a tree has 2 to that power leaves.
     bounds : pair of numbers or of lists
-        Public bounds of the features; values beyond count as the bound.  "data" leaks the data's own.
+        Public bounds of the features; values beyond are clipped.  "data" takes, and leaks, the data's own.
     classes : list
-        Public labels.  "data" leaks the data's own.
+        Public labels.  "data" takes, and leaks, the data's own.
     budget : float, Budget or Zcdp
-        What the release may cost every person in the data; a number is a pure ε.
+        The privacy budget of the release, for every person in the data; a number is a pure ε.
     questions : int
-        A public seed, from which the trees' questions follow.
+        A public seed that determines the trees' questions.
     steps : int
-        The grid between the bounds.
+        The number of grid steps between the bounds.
     rows_per_person : int
-        The most rows that one person may have; noise grows with it.
+        The maximum number of rows per person; noise grows with it.
     random_state : optional
-        For laboratories: noise that can be repeated protects nobody.
+        For experiments only: noise that can be reproduced protects nobody.
 
     Examples
     --------
@@ -54,13 +55,13 @@ class RandomForestClassifier(OfClasses, OfTrees):
         n_estimators: int = 10,
         *,
         max_depth: int = 8,
-        bounds: Any = None,
-        classes: Any = None,
-        budget: Any = 1.0,
+        bounds: Bounds = None,
+        classes: Labelled = None,
+        budget: Noise = 1.0,
         questions: int = 0,
         steps: int = STEPS,
         rows_per_person: int = 1,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.max_depth = max_depth
@@ -72,22 +73,22 @@ class RandomForestClassifier(OfClasses, OfTrees):
         self.rows_per_person = rows_per_person
         self.random_state = random_state
 
-    class_prior_ = told("class_prior_", "The share of every class.")
+    class_prior_ = fitted_attribute("class_prior_", "The share of every class.")
     _numbers = ("class_prior_",)
 
-    @whole
-    def fit(self, X: Any, y: Any) -> "RandomForestClassifier":
-        """Publish, once."""
+    @restore_on_failure
+    def fit(self, X: Matrix, y: Target) -> "RandomForestClassifier":
+        """Publish a noisy release of the data, once."""
         codes = self._fitted_classes(X, y)
         self._publish(self._grow({"by": self._labels.column("label")}), codes)
         return self
 
-    def _answers(self, values: FloatArray) -> dict[str, Any]:
+    def _answers(self, values: FloatArray) -> Answers:
         prior = self._from_counts(self._mechanism.counts_of(values))
         return {"class_prior_": prior, "shares": self._mechanism.shares_of(values)}
 
     def _from_counts(self, counts: FloatArray) -> FloatArray:
         return shares_among(counts)
 
-    def _log_joint(self, X: Any) -> FloatArray:
-        return self._mechanism.log_shares_at(self._told()["shares"], self._asked(X))
+    def _log_joint(self, X: Given) -> FloatArray:
+        return self._mechanism.log_shares_at(self._cached_answers()["shares"], self._asked(X))

@@ -1,45 +1,45 @@
-"""A forest of random trees with noisy leaves that tells a number.
+"""Random forest regression: random trees with noisy leaves.
 
-published    for every tree and leaf how far the targets are from either bound, added up
-forgotten    subtract the row's own in one leaf of every tree
+published    for every tree and leaf the sums of the targets' distances from either bound
+forgotten    subtract the row's own distances in one leaf of every tree
 answered     means of every leaf, shrunk towards its parents; their mean over trees
 """
-
-from typing import Any
 
 import numpy as np
 
 from undeleted.curate.mechanisms.noisy_forest import shares_among
 from undeleted.foundations.arrays import FloatArray
-from undeleted.models._base import STEPS, told, whole
-from undeleted.models._forest import OfTrees
-from undeleted.models._row_estimators import OfTarget
+from undeleted.foundations.privacy import Noise
+from undeleted.models._base import STEPS, fitted_attribute, restore_on_failure
+from undeleted.models._forest import TreeEstimator
+from undeleted.models._row_estimators import RowRegressor
+from undeleted.models._types import Answers, Bounds, Matrix, RandomState, Target
 
 
-class RandomForestRegressor(OfTarget, OfTrees):
+class RandomForestRegressor(RowRegressor, TreeEstimator):
     """A random forest that forgets.
 
-    The questions of the trees are random and never look at the data; a row moves one leaf of every tree.
+    The questions of the trees are random and independent of the data; a row changes one leaf of every tree.
 
     Parameters
     ----------
     n_estimators : int
-        How many trees; under a pure ε noise grows with them, under a `Budget` with a δ hardly.
+        The number of trees; noise grows with it under a pure ε, and hardly under a `Budget` with a δ.
     max_depth : int
-        How many questions a tree asks; 2 to that power are its leaves.
+        The number of questions on a path; a tree has 2 to that power leaves.
     bounds, bounds_y : pair of numbers or of lists
-        Public bounds of the features and of the target; values beyond count as the bound.  "data" leaks the
-        data's own.
+        Public bounds of the features and of the target; values beyond are clipped.  "data" takes, and leaks,
+        the data's own.
     budget : float, Budget or Zcdp
-        What the release may cost every person in the data; a number is a pure ε.
+        The privacy budget of the release, for every person in the data; a number is a pure ε.
     questions : int
-        A public seed, from which the trees' questions follow.
+        A public seed that determines the trees' questions.
     steps : int
-        The grid between the bounds.
+        The number of grid steps between the bounds.
     rows_per_person : int
-        The most rows that one person may have; noise grows with it.
+        The maximum number of rows per person; noise grows with it.
     random_state : optional
-        For laboratories: noise that can be repeated protects nobody.
+        For experiments only: noise that can be reproduced protects nobody.
 
     Examples
     --------
@@ -55,13 +55,13 @@ class RandomForestRegressor(OfTarget, OfTrees):
         n_estimators: int = 10,
         *,
         max_depth: int = 8,
-        bounds: Any = None,
-        bounds_y: Any = None,
-        budget: Any = 1.0,
+        bounds: Bounds = None,
+        bounds_y: Bounds = None,
+        budget: Noise = 1.0,
         questions: int = 0,
         steps: int = STEPS,
         rows_per_person: int = 1,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.max_depth = max_depth
@@ -73,28 +73,28 @@ class RandomForestRegressor(OfTarget, OfTrees):
         self.rows_per_person = rows_per_person
         self.random_state = random_state
 
-    mean_ = told("mean_", "The mean of the target.")
+    mean_ = fitted_attribute("mean_", "The mean of the target.")
     _numbers = ("mean_",)
 
-    @whole
-    def fit(self, X: Any, y: Any) -> "RandomForestRegressor":
-        """Publish, once."""
+    @restore_on_failure
+    def fit(self, X: Matrix, y: Target) -> "RandomForestRegressor":
+        """Publish a noisy release of the data, once."""
         codes = self._fitted_target(X, y)
         self._publish(self._grow({"target": self._target.columns[0]}), codes)
         return self
 
-    def _answers(self, values: FloatArray) -> dict[str, Any]:
+    def _answers(self, values: FloatArray) -> Answers:
         mean = self._from_counts(self._mechanism.counts_of(values))
         return {"mean_": mean, "shares": self._mechanism.shares_of(values)}
 
     def _from_counts(self, counts: FloatArray) -> float:
         return float(self._in_units(shares_among(counts)[1]))
 
-    def _in_units(self, share: Any) -> Any:
+    def _in_units(self, share: FloatArray) -> FloatArray:
         column = self._target.columns[0]
         return column.decode(0) + (column.decode(column.cells - 1) - column.decode(0)) * share
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: Matrix) -> FloatArray:
         """The mean over trees; it lies within `bounds_y`."""
-        shares = self._told()["shares"]
+        shares = self._cached_answers()["shares"]
         return np.asarray(self._in_units(self._mechanism.means_at(shares, self._asked(X))))

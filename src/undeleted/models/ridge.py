@@ -1,12 +1,12 @@
 """Ridge regression from noisy sums, squares and products.
 
-The same release as linear regression; the penalty `alpha` enters only when the equations are solved, so
-that it may be changed on a fitted model, and nothing is spent.
+The release is that of linear regression.  The penalty `alpha` is used only when the equations are solved, so
+changing it on a fitted model spends nothing.
 """
 
-from typing import Any
-
-from undeleted.models._base import STEPS, as_number, whole
+from undeleted.foundations.privacy import Noise
+from undeleted.models._base import STEPS, as_number, restore_on_failure
+from undeleted.models._types import Bounds, Matrix, RandomState, Target
 from undeleted.models.linear_regression import LinearRegression
 
 
@@ -31,13 +31,13 @@ class Ridge(LinearRegression):
         self,
         *,
         alpha: float = 1.0,
-        bounds: Any = None,
-        bounds_y: Any = None,
-        budget: Any = 1.0,
+        bounds: Bounds = None,
+        bounds_y: Bounds = None,
+        budget: Noise = 1.0,
         fit_intercept: bool = True,
         steps: int = STEPS,
         rows_per_person: int = 1,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.alpha = alpha
         self.bounds = bounds
@@ -54,9 +54,9 @@ class Ridge(LinearRegression):
     def _penalty(self) -> float:  # type: ignore[override]
         return as_number(self.alpha, "alpha")
 
-    @whole
-    def fit(self, X: Any, y: Any) -> "Ridge":
-        """Publish, once."""
+    @restore_on_failure
+    def fit(self, X: Matrix, y: Target) -> "Ridge":
+        """Publish a noisy release of the data, once."""
         as_number(self.alpha, "alpha")
         super().fit(X, y)
         return self

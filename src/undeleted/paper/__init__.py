@@ -1,11 +1,11 @@
-"""The paper, as code that stands on all of the rest.
+"""The paper as code: its claims and its survey, built on the other packages.
 
-    claims         claim by claim, as figures that can fail: a file each, named after its theorem
-    claim          what a claim is once it has run: figures, pictures, a verdict
+    claims         one file per claim, named after its theorem: figures that can fail
+    claim          the result of running a claim: figures, pictures, a verdict
     definitions    the survey: one file per definition of unlearning, ours among them
-    survey_table   every definition asked about every specimen, beside what the paper says
-    specimens      the curators that definitions are asked about
-    answers        what a definition says about a curator, and the distances it says it with
+    survey_table   every definition applied to every specimen, next to what the paper says
+    specimens      the curators that definitions are applied to
+    answers        what a definition says about a curator, and the distances that it uses
 
 Imports everything but `models` and `interfaces`.
 """

@@ -1,8 +1,8 @@
-"""What a definition says about a curator, and the distances it says it with.
+"""What a definition says about a curator, and the distances that it uses.
 
-A definition that asks for equality holds at distance 0.  One that asks for (ε, δ)-closeness is asked at the
-budget that the noise of the specimens was made for: a person is in at most three noisy numbers, each with
-ratio 2 a step and a tenth of its mass without a counterpart; so e^ε = 8 and δ = 3/10.  The budget is coarse
+A definition that requires equality holds at distance 0.  One that requires (ε, δ)-closeness is tested at the
+budget for which the noise of the specimens was chosen: a person is in at most three noisy numbers, each with
+ratio 2 per step and a tenth of its mass without a counterpart; so e^ε = 8 and δ = 3/10.  The budget is coarse
 because the worlds are tiny; exact sums are at distance 1.
 """
 
@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
+from undeleted.foundations.types import Json, Output
 from undeleted.paper.specimens import Data, Specimen
-from undeleted.verify.history_tree import Move, Moves, Node, grow
-from undeleted.verify.step_laws import Batch
+from undeleted.verifying.history_tree import Move, Moves, Node, grow
+from undeleted.verifying.step_laws import Batch
 
 ZERO, ONE = Fraction(0), Fraction(1)
 FACTOR, DELTA = Fraction(8), Fraction(3, 10)  # e^ε and δ
-Law = Mapping[Any, Fraction]
+Law = Mapping[Output, Fraction]
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class Answer:
     holds: bool
     distance: Fraction | None  # None: infinite
     measure: str
-    witness: dict[str, Any]
+    witness: Json
     asked: str = "0"  # the largest distance at which the definition holds
     note: str = ""
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Json:
         return {
             "holds": self.holds,
             "distance": None if self.distance is None else str(self.distance),
@@ -60,17 +60,17 @@ def largest_ratio(p: Law, q: Law) -> Fraction | None:
     return max((max(p[x] / q[x], q[x] / p[x]) for x in p), default=ONE)
 
 
-def marginal(law: Law, of: Callable[[Any], Any]) -> dict[Any, Fraction]:
+def marginal(law: Law, of: Callable[[Output], Output]) -> dict[Output, Fraction]:
     """The law of a function of the outcome."""
-    found: dict[Any, Fraction] = {}
+    result: dict[Output, Fraction] = {}
     for outcome, probability in law.items():
-        found[of(outcome)] = found.get(of(outcome), ZERO) + probability
-    return found
+        result[of(outcome)] = result.get(of(outcome), ZERO) + probability
+    return result
 
 
-def worst(cases: Iterable[tuple[Fraction | None, dict[str, Any]]]) -> tuple[Fraction | None, dict[str, Any]]:
-    """The case at the largest distance; infinite beats all."""
-    best: tuple[Fraction | None, dict[str, Any]] = (ZERO, {})
+def worst(cases: Iterable[tuple[Fraction | None, Json]]) -> tuple[Fraction | None, Json]:
+    """The case at the largest distance; an infinite distance is the largest."""
+    best: tuple[Fraction | None, Json] = (ZERO, {})
     for distance, witness in cases:
         if distance is None:
             return None, witness
@@ -79,20 +79,20 @@ def worst(cases: Iterable[tuple[Fraction | None, dict[str, Any]]]) -> tuple[Frac
     return best
 
 
-def equal(cases: Iterable[tuple[Fraction, dict[str, Any]]], measure: str = "total variation") -> Answer:
-    """The verdict of a definition that asks for equality."""
+def equal(cases: Iterable[tuple[Fraction, Json]], measure: str = "total variation") -> Answer:
+    """The verdict of a definition that requires equality."""
     distance, witness = worst(cases)
     return Answer(distance == 0, distance, measure, witness)
 
 
-def close(cases: Iterable[tuple[Fraction, dict[str, Any]]], measure: str = "δ at e^ε = 8") -> Answer:
-    """The verdict of a definition that asks for (ε, δ)-closeness."""
+def close(cases: Iterable[tuple[Fraction, Json]], measure: str = "δ at e^ε = 8") -> Answer:
+    """The verdict of a definition that requires (ε, δ)-closeness."""
     distance, witness = worst(cases)
     return Answer(distance is not None and distance <= DELTA, distance, measure, witness, str(DELTA))
 
 
-def two_laws(one: Law, other: Law, names: tuple[str, str]) -> dict[str, Any]:
-    """Two laws side by side, as a reader wants them."""
+def two_laws(one: Law, other: Law, names: tuple[str, str]) -> Json:
+    """Two laws side by side, for a reader."""
     outcomes = sorted(one.keys() | other.keys(), key=repr)
     return {
         "outcomes": [
@@ -117,10 +117,10 @@ def without(data: Data, *indices: int) -> Data:
 
 def adaptively(
     specimen: Specimen, one: Data, other: Data, people: Iterable[int], first: tuple[int, int] | None = None
-) -> tuple[Fraction, dict[str, Any]]:
-    """How well an adaptive observer tells two data sets apart that it deletes from by index: δ at e^ε = 8.
+) -> tuple[Fraction, Json]:
+    """How well an adaptive observer who deletes by index distinguishes two data sets: δ at e^ε = 8.
 
-    It sees outputs, not values.  `first` says whom the first request names in each of the two worlds, where
+    It sees outputs, not values.  `first` says whom the first request names in each of the two worlds, if
     that is not the observer's choice.
     """
     indices = tuple(people)
@@ -140,26 +140,26 @@ def adaptively(
 
         return moves
 
-    # Both worlds are grown apart, because who is named first may differ, and then laid on one tree.
+    # Both worlds are grown separately, because the first request may differ, and then merged into one tree.
     trees = [grow(steps, {d: data}, specimen.k, moves_of(d)) for d, data in sides.items()]
     roots: dict[int, Node] = {}
     for tree in trees:
         for z, node in tree.without_leaks().items():
-            roots[z] = _laid_on(roots[z], node) if z in roots else node
+            roots[z] = _merged(roots[z], node) if z in roots else node
     best, seen = ZERO, None
     for a, b in ((0, 1), (1, 0)):
         total = sum((_best(node, a, b) for node in roots.values()), ZERO)
         if total > best or seen is None:
-            best, seen = total, _most_telling(specimen, roots, a, b)
+            best, seen = total, _most_revealing(specimen, roots, a, b)
     return best, {"data": [list(one), list(other)], **(seen or {})}
 
 
-def _laid_on(one: Node, other: Node) -> Node:
+def _merged(one: Node, other: Node) -> Node:
     moves = {label: dict(children) for label, children in one.moves.items()}
     for label, children in other.moves.items():
         into = moves.setdefault(label, {})
         for z, child in children.items():
-            into[z] = _laid_on(into[z], child) if z in into else child
+            into[z] = _merged(into[z], child) if z in into else child
     return Node(one.mass | other.mass, moves)
 
 
@@ -169,11 +169,11 @@ def _best(node: Node, a: int, b: int) -> Fraction:
     return max(ways, default=here)
 
 
-def _most_telling(specimen: Specimen, roots: Mapping[int, Node], a: int, b: int) -> dict[str, Any]:
-    """On the best observer's way, what tells most."""
-    best: tuple[Fraction, list[Any], Node] | None = None
+def _most_revealing(specimen: Specimen, roots: Mapping[int, Node], a: int, b: int) -> Json:
+    """The transcript on the best observer's path that distinguishes most."""
+    best: tuple[Fraction, list[Output], Node] | None = None
 
-    def walk(seen: list[Any], node: Node) -> None:
+    def walk(seen: list[Output], node: Node) -> None:
         nonlocal best
         if not node.moves:
             over = node.mass.get(a, ZERO) - FACTOR * node.mass.get(b, ZERO)
@@ -191,7 +191,7 @@ def _most_telling(specimen: Specimen, roots: Mapping[int, Node], a: int, b: int)
     return {"seen": best[1], "probabilities": probabilities}
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: Output) -> Output:
     while isinstance(value, tuple) and len(value) == 1:
         [value] = value
     return [_shown(v) for v in value] if isinstance(value, tuple) else value

@@ -1,25 +1,26 @@
-"""What a claim is once it has run: figures that were measured, each held against what was predicted.
+"""The result of running a claim: measured figures, each compared with a prediction.
 
-    holds                      all figures are as predicted, those of the paper's literal text among them
+    holds                      all figures are as predicted, including those of the paper's literal text
     holds with a correction    all of ours are; a literal one is not, and the correction says which and why
-    does not hold              one of ours is not; or a correction corrects nothing that fails
+    does not hold              one of ours is not; or a correction has no failure, or a failure no correction
 
-A figure of chance is shown with its 95 % interval, and fails only where chance would explain it once in a
-million runs (`ALARM`): a report with another seed is not a report with another verdict.  Where a figure of
-chance must only exceed a bound, the bound lies far from where it is expected.
+A random figure is shown with its 95 % interval.  It fails only if chance would explain it once in a million
+runs (`ALARM`), so that another seed does not give another verdict.  If a random figure must only exceed a
+bound, the bound is far from its expected value.
 """
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from scipy.special import ndtri
 
-from undeleted.audit.confidence_bounds import at_least, at_most
+from undeleted.auditing.confidence_bounds import at_least, at_most
+from undeleted.foundations.types import Json, Output
 
 ALARM = 1e-6
-WIDE = float(-ndtri(ALARM / 2))  # standard deviations that chance leaves once in a million
-SHOWN = 0.05  # what an interval in the report leaves out
+WIDE = float(-ndtri(ALARM / 2))  # standard deviations that chance exceeds once in a million runs
+SHOWN = 0.05  # the probability outside an interval in the report
 
 Value: TypeAlias = int | float | str
 Verdict: TypeAlias = Literal["holds", "holds with a correction", "does not hold"]
@@ -33,16 +34,16 @@ class Setting:
     quick: bool = False
     seed: int = 7
 
-    def pick(self, quick: Any, full: Any) -> Any:
-        """The size of something."""
+    def pick(self, quick: Output, full: Output) -> Output:
+        """Return the quick or the full size."""
         return quick if self.quick else full
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One thing that was measured.
+    """One measured value and its prediction.
 
-    `literal` marks what the paper's text says word for word; where that fails the claim needs a correction.
+    `literal` marks what the paper's text says word for word; if that fails, the claim needs a correction.
     """
 
     what: str
@@ -56,23 +57,23 @@ class Figure:
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart in Vega-Lite, or grey pixels as a PNG in base64; `alt` says what is to be seen."""
+    """A chart in Vega-Lite, or grey pixels as a PNG in base64; `alt` describes it in words."""
 
     caption: str
     alt: str
-    chart: Mapping[str, Any] | None = None
+    chart: Mapping[str, Output] | None = None
     png: str = ""
 
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """What a run of a claim gave."""
+    """The result of running a claim."""
 
     figures: tuple[Figure, ...]
     pictures: tuple[Picture, ...] = ()
     correction: str = ""
     note: str = ""
-    table: tuple[Mapping[str, Any], ...] = field(default=())
+    table: tuple[Mapping[str, Output], ...] = field(default=())
 
     @property
     def verdict(self) -> Verdict:
@@ -83,26 +84,26 @@ class ClaimResult:
             return "does not hold"  # a correction without a failure, or a failure without a correction
         return "holds" if as_written else "holds with a correction"
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Json:
         return {"verdict": self.verdict} | asdict(self)
 
 
-def exactly(what: str, measured: Value, predicted: Value, command: str = "", **more: Any) -> Figure:
-    """A figure without chance."""
+def exactly(what: str, measured: Value, predicted: Value, command: str = "", **more: Output) -> Figure:
+    """A figure that is not random."""
     return Figure(what, measured, predicted, measured == predicted, command=command, **more)
 
 
-def none_above(what: str, measured: float, bound: float, command: str = "", **more: Any) -> Figure:
-    """A figure without chance that must not exceed a bound."""
+def none_above(what: str, measured: float, bound: float, command: str = "", **more: Output) -> Figure:
+    """A figure that is not random and must not exceed a bound."""
     return Figure(what, measured, f"at most {short(bound)}", measured <= bound, command=command, **more)
 
 
-def more_than(what: str, measured: float, bound: float, command: str = "", **more: Any) -> Figure:
-    """A figure without chance that must exceed a bound."""
+def more_than(what: str, measured: float, bound: float, command: str = "", **more: Output) -> Figure:
+    """A figure that is not random and must exceed a bound."""
     return Figure(what, measured, f"more than {short(bound)}", measured > bound, command=command, **more)
 
 
-def share(what: str, hits: int, runs: int, predicted: float, command: str = "", **more: Any) -> Figure:
+def share(what: str, hits: int, runs: int, predicted: float, command: str = "", **more: Output) -> Figure:
     """Hits among independent runs, with Clopper and Pearson's interval."""
     low, high = (at_least(hits, runs, SHOWN / 2), at_most(hits, runs, SHOWN / 2))
     holds = at_least(hits, runs, ALARM / 2) <= predicted <= at_most(hits, runs, ALARM / 2)
@@ -111,16 +112,16 @@ def share(what: str, hits: int, runs: int, predicted: float, command: str = "", 
 
 
 def about(
-    what: str, measured: float, predicted: float, deviation: float, command: str = "", **more: Any
+    what: str, measured: float, predicted: float, deviation: float, command: str = "", **more: Output
 ) -> Figure:
-    """A figure whose chance is close to normal, with its standard deviation."""
+    """A random figure that is approximately normal, with its standard deviation."""
     holds = abs(measured - predicted) <= WIDE * deviation
     shown = f"± {short(-ndtri(SHOWN / 2) * deviation)} (95 %)"
     return Figure(what, measured, predicted, holds, shown, command=command, **more)
 
 
 def short(value: Value) -> str:
-    """A figure as people read it."""
+    """A figure as readable text."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | str):

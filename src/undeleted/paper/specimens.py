@@ -1,14 +1,13 @@
-"""The curators that every definition of the survey is asked about, each in a world that is small enough.
+"""The curators that every definition of the survey is applied to, each in a world that is small enough.
 
-What a curator publishes and what it keeps are two things, and some definitions speak of the latter: `state`
-says what it keeps.
+Some definitions are about what a curator keeps, not only about what it publishes: `state` says what it keeps.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from undeleted.curate.mechanisms.bulletin_board import BulletinBoard
 from undeleted.curate.mechanisms.exact_sum import ExactSum
@@ -18,6 +17,7 @@ from undeleted.curate.statistics import ClippedSum
 from undeleted.errors import UnknownName
 from undeleted.foundations.coins import Coins, TruncatedGeometric, exact_law
 from undeleted.foundations.schema import Number, Schema, Text
+from undeleted.foundations.types import Output
 from undeleted.games.algorithm import Algorithm, Point
 from undeleted.games.baselines.ignore import Ignore
 from undeleted.games.baselines.retrain import Retrain, median, total
@@ -26,15 +26,15 @@ from undeleted.games.baselines.xor_pad import XorPad
 from undeleted.games.baselines.xor_undeleted import XorUndeleted
 from undeleted.games.release_once import ReleaseOnce
 from undeleted.games.transcript import plain
-from undeleted.verify.finite_world import FiniteWorld
-from undeleted.verify.step_laws import Steps
+from undeleted.verifying.finite_world import FiniteWorld
+from undeleted.verifying.step_laws import Steps
 
 Data: TypeAlias = tuple[Point, ...]
 Batches: TypeAlias = tuple[tuple[Point, ...], ...]
-End: TypeAlias = tuple[tuple[Any, ...], Any]  # what was published, and what is kept
+End: TypeAlias = tuple[tuple[Output, ...], Output]  # what was published, and what is kept
 
 STAR = "*"
-NOISE = TruncatedGeometric(Fraction(1, 2), width=2)  # ratio 2 a step, and a tenth falls off either end
+NOISE = TruncatedGeometric(Fraction(1, 2), width=2)  # ratio 2 per step, and a tenth falls off either end
 X = Number("x", min=0, max=1)
 PEOPLE = Schema([X])
 POST = Text("post")
@@ -47,7 +47,7 @@ class Specimen:
     name: str
     about: str
     make: Callable[[], Algorithm]
-    state: Callable[[Any], Any]
+    state: Callable[[Output], Output]
     domain: Data = (0, 1)
     n: int = 3
     k: int = 2
@@ -74,11 +74,11 @@ class Specimen:
     @property
     def world(self) -> FiniteWorld:
         world = FiniteWorld.of(self.make, self.domain, self.n, self.k, by_value=True)
-        return replace(world, order_known=True)  # the tests run every order of ours
+        return replace(world, order_known=True)  # the tests run every order of our curators
 
 
 def batch_queries(points: Data) -> tuple[int, int]:
-    """BQ on two Fourier queries, one a block, exactly: the number of stars chooses, three stars a block.
+    """Exact BQ on two Fourier queries, one per block; the number of stars chooses, three stars per block.
 
     q1 counts everybody in {0, 1}, q2 those at 0.
     """
@@ -87,15 +87,15 @@ def batch_queries(points: Data) -> tuple[int, int]:
     return block, sum(point == 0 or (block == 1 and point == 1) for point in points)
 
 
-def _left(curator: Any) -> Any:
-    """Of curators that keep the data: the data, in no order."""
+def _left(curator: Output) -> Output:
+    """The data of a curator that keeps them, sorted, so that their order is not part of the state."""
     return tuple(sorted(curator._left, key=repr))
 
 
 def specimens() -> dict[str, Specimen]:
-    """All of them, fresh."""
+    """All specimens, newly made."""
     noisy = NoisySum(X, NOISE)
-    found = [
+    built = [
         Specimen("retrain-sum", "perfect retraining of the exact sum", lambda: Retrain(total), _left),
         Specimen("retrain-median", "perfect retraining of the exact median", lambda: Retrain(median), _left),
         Specimen(
@@ -136,7 +136,7 @@ def specimens() -> dict[str, Specimen]:
         ),
         Specimen(
             "cumulative-xor-pad",
-            "the same on the latest release: latest ⊕ deleted",
+            "a random pad, then the latest release ⊕ deleted",
             lambda: XorPad(1, cumulative=True),
             _pad,
         ),
@@ -147,7 +147,7 @@ def specimens() -> dict[str, Specimen]:
             _tree,
         ),
     ]
-    return {specimen.name: specimen for specimen in found}
+    return {specimen.name: specimen for specimen in built}
 
 
 def specimen(name: str) -> Specimen:
@@ -157,18 +157,18 @@ def specimen(name: str) -> Specimen:
     return known[name]
 
 
-def _release(curator: Any) -> Any:
+def _release(curator: Output) -> Output:
     return curator._release
 
 
-def _first(curator: Any) -> Any:
+def _first(curator: Output) -> Output:
     return curator._first
 
 
-def _pad(curator: Any) -> Any:
+def _pad(curator: Output) -> Output:
     return _left(curator), curator._pad
 
 
-def _tree(curator: Any) -> Any:
+def _tree(curator: Output) -> Output:
     """The people, the stream of deletions (later blocks add it up again), and the noise that was drawn."""
     return _left(curator), curator._stream, curator._first, curator._tree._blocks

@@ -1,15 +1,15 @@
-"""The survey as a table: every definition asked about every specimen, beside what the paper says.
+"""The survey as a table: every definition applied to every specimen, next to what the paper says.
 
-The answers come first and from the definitions' functions alone; the claims are read afterwards, as
+The answers are computed first, by the definitions' functions alone; the claims are read afterwards, as
 literals, from the same files.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from undeleted.errors import UnknownName
 from undeleted.foundations import registry
+from undeleted.foundations.types import Json
 from undeleted.paper.answers import Answer
 from undeleted.paper.specimens import Specimen, specimens
 
@@ -18,7 +18,7 @@ FOLDER = "undeleted.paper.definitions"
 
 @dataclass(frozen=True)
 class Cell:
-    """One definition and one curator: what we computed, and what the paper says, if it does."""
+    """One definition and one curator: what we computed, and what the paper says, if anything."""
 
     definition: str
     specimen: str
@@ -29,7 +29,7 @@ class Cell:
     def agrees(self) -> bool | None:
         return None if self.claim is None else self.claim == self.answer.holds
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Json:
         return {
             "definition": self.definition,
             "specimen": self.specimen,
@@ -40,7 +40,7 @@ class Cell:
 
 
 def ask(definition: str, specimen: Specimen) -> Cell:
-    """One cell."""
+    """Compute one cell of the table."""
     answer = registry.find(FOLDER, definition)(specimen)
     claims = registry.constant(FOLDER, definition, "CLAIMS")
     return Cell(definition, specimen.name, answer, claims.get(specimen.name))
@@ -53,19 +53,19 @@ def survey(
         pairs
     ),
 ) -> list[Cell]:
-    """The whole table, or a part of it; `each` may show progress."""
+    """Compute the table, or a part of it; `each` may show progress."""
     known = specimens()
     for name in on:
         if name not in known:
             raise UnknownName("specimens", name, tuple(known))
     chosen = [known[name] for name in on or known]
-    asked = list(definitions or in_order())
-    pairs = ((definition, specimen) for definition in asked for specimen in chosen)
-    return [ask(definition, specimen) for definition, specimen in each(pairs, len(asked) * len(chosen))]
+    applied = list(definitions or in_order())
+    pairs = ((definition, specimen) for definition in applied for specimen in chosen)
+    return [ask(definition, specimen) for definition, specimen in each(pairs, len(applied) * len(chosen))]
 
 
 def in_order() -> list[str]:
-    """The definitions as the paper goes through them: by kind, then by year."""
+    """The definitions in the paper's order: by kind, then by year."""
     kinds = ("retraining", "privacy", "ours")
 
     def place(name: str) -> tuple[int, str]:
@@ -77,7 +77,7 @@ def in_order() -> list[str]:
 
 
 def about(definition: str) -> dict[str, str]:
-    """A definition in words: what it asks for, where it is from, and what the finite world leaves out."""
+    """A definition in words: what it requires, where it is from, and what the finite world leaves out."""
     return {
         "summary": registry.summary(FOLDER, definition),
         "source": registry.constant(FOLDER, definition, "SOURCE"),

@@ -36,6 +36,7 @@ from undeleted.curate.statistics import (
     Count,
     CrossProducts,
     ForestLeaves,
+    GroupedCells,
     Histogram,
     ItemPairs,
     Moments,
@@ -44,11 +45,12 @@ from undeleted.curate.statistics import (
     RangeTrees,
     SecondMoments,
 )
-from undeleted.errors import BadColumns, BadQuestion, NoRecords, RejectedValue, StoreError, TooLarge
+from undeleted.errors import BadColumns, Misuse, NoRecords, RejectedValue, StoreError, TooLarge
 from undeleted.foundations import registry
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Boolean, Category, Number, Schema, Text
+from undeleted.foundations.schema.conditions import Condition
 
 N, FEW = 100_000, 8_000
 X = Number("x", min=-20, max=300, out_of_range="clamp")
@@ -65,6 +67,7 @@ ROOM = Category("room", values=(7, 8, 9), unknown="other", other="9")
 NOTE = Text("note", missing="drop")
 COLUMNS = (X, FINE, COARSE, WHOLE, WIDE, FAR, PRICE, SICK, FLAG, GRADE, ROOM, NOTE)
 PEOPLE = Schema(COLUMNS, id="id")
+LISTED = ", ".join(str(v) for v in range(-20, 300, 3))
 EXAMPLES = {
     "count": [Count(), Count((FINE, GRADE))],
     "clipped-sum": [ClippedSum(X), ClippedSum(FINE), ClippedSum(COARSE), ClippedSum(PRICE)],
@@ -73,6 +76,14 @@ EXAMPLES = {
     "range-tree": [RangeTree(X, 4), RangeTree(GRADE, 2)],
     "range-trees": [RangeTrees((X, COARSE), 16)],
     "histogram": [Histogram((X,)), Histogram((GRADE, SICK, ROOM)), Histogram((FLAG, FINE))],
+    "grouped-cells": [
+        GroupedCells(Moments(X, 2), (GRADE, ROOM)),
+        GroupedCells(ClippedSum(FINE), (SICK,), Condition("x >= 18 and (flag or room != '8')", COLUMNS[:-1])),
+        GroupedCells(RangeTree(X, 4), (GRADE, FLAG)),
+        GroupedCells(Count(), (), Condition("price < 12.5 or x in [3, 4]", COLUMNS[:-1])),
+        GroupedCells(Histogram((GRADE,)), (FLAG,)),
+        GroupedCells(Count(), (), Condition(f"x in [{LISTED}] and x < 99999999999999999999", COLUMNS[:-1])),
+    ],
     "item-pairs": [ItemPairs((SICK, FLAG), at_most=2)],
     "boxes": [Boxes((X, FINE, COARSE), 7), Boxes((X, PRICE, FLAG), 8, offsets=True)],
     "cross-products": [CrossProducts((X, SICK, COARSE, FINE))],
@@ -299,7 +310,7 @@ def test_people_with_too_many_rows_or_no_id_are_refused():
         Ibis(schema, memtable(id=["a", "a", "a", "b", "b", "b"], x=[1] * 6)).total(Count())
     with pytest.raises(RejectedValue, match="every row must have an id"):
         Ibis(schema, memtable(id=["a", None, ""], x=[1] * 3)).total(Count())
-    with pytest.raises(BadQuestion, match="no first rows"):
+    with pytest.raises(Misuse, match="no first rows"):
         Ibis(Schema([x], id="id", excess="drop"), memtable(id=["a"], x=[1]))
 
 

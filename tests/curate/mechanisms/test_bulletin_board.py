@@ -4,7 +4,7 @@ import pytest
 
 from support.worlds import SmallWorld
 from undeleted.curate.mechanisms.bulletin_board import BulletinBoard, Posts
-from undeleted.errors import NotThere
+from undeleted.errors import RecordNotFound
 from undeleted.foundations.schema import Schema, Text
 
 POST = Text("post")
@@ -17,5 +17,5 @@ def test_one_copy_comes_down_for_each_deletion():
 
 
 def test_a_post_that_is_not_there_is_not_taken_down():
-    with pytest.raises(NotThere, match="1 record is not in the data"):
+    with pytest.raises(RecordNotFound, match="1 record is not in the data"):
         BOARD.forget(Posts(("bye",)), ("bye", "bye"))

@@ -29,7 +29,7 @@ from undeleted.games.release_once import ReleaseOnce
 from undeleted.games.similarity import total_variation
 from undeleted.games.simulator import simulate
 from undeleted.games.transcript import plain
-from undeleted.verify.exact import GAMES, FiniteWorld, verify
+from undeleted.verifying.exact import GAMES, FiniteWorld, verify
 
 HERE = Path(__file__).parent
 LONG = 3000  # seconds: no test waits for the clock

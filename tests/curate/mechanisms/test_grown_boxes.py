@@ -13,7 +13,7 @@ from support.worlds import SmallWorld
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms import GrownBoxes
 from undeleted.curate.statistics import Boxes
-from undeleted.errors import BadBudget, BadColumns, BadQuestion
+from undeleted.errors import BadBudget, BadColumns, Misuse
 from undeleted.foundations.coins import ClampedGeometric, NoNoise, seeded
 from undeleted.foundations.privacy import Budget, Zcdp, account
 from undeleted.foundations.schema import Boolean, Category, Number, Schema
@@ -213,18 +213,18 @@ def test_halves_are_known_better_with_their_parents():
 
 
 def test_nonsense_is_refused():
-    with pytest.raises(BadQuestion, match="8 clusters cannot be told from at most 4 leaves"):
+    with pytest.raises(Misuse, match="8 clusters are too many for at most 4 leaves"):
         GrownBoxes(OVER, Budget(1.0), depth=2)
     with pytest.raises(BadBudget, match="each of 3 levels and the offsets"):
         GrownBoxes(OVER, (LAW, LAW), depth=3, clusters=2, threshold=0)
-    with pytest.raises(BadQuestion, match="no threshold follows"):
+    with pytest.raises(Misuse, match="no threshold follows"):
         GrownBoxes(OVER, NoNoise())
-    with pytest.raises(BadQuestion, match="cuts make no boxes"):
+    with pytest.raises(Misuse, match="boxes cannot have"):
         GrownBoxes(OVER, Budget(1.0), depth=99)
     for wrong in ({"clusters": 0}, {"clusters": 2.5}, {"expected_rows": -1}, {"threshold": float("nan")}):
-        with pytest.raises(BadQuestion):
+        with pytest.raises(Misuse):
             GrownBoxes(OVER, Budget(1.0), **wrong)
-    with pytest.raises(BadQuestion, match="need a column"):
+    with pytest.raises(Misuse, match="need a column"):
         GrownBoxes((), Budget(1.0))
     with pytest.raises(BadColumns, match="categories cannot be added"):
         GrownBoxes((Category("g", values=("a", "b")),), Budget(1.0))

@@ -11,7 +11,7 @@ from support.worlds import SmallWorld
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms import GrownRangeCounts
 from undeleted.curate.statistics import Prefix
-from undeleted.errors import BadBudget, BadQuestion, RejectedValue, TooLarge
+from undeleted.errors import BadBudget, Misuse, RejectedValue, TooLarge
 from undeleted.foundations.coins import ClampedGeometric, DiscreteLaplace, NoNoise, secure, seeded
 from undeleted.foundations.privacy import Budget, Zcdp, account
 from undeleted.foundations.schema import Number, Schema
@@ -240,19 +240,19 @@ def test_a_tree_that_would_outgrow_the_memory_stops_and_tells_nothing():
 @pytest.mark.parametrize(
     ("options", "error", "problem"),
     [
-        ({"branching": 1}, BadQuestion, "makes no tree"),
-        ({"threshold": 1}, BadQuestion, "below the noise"),
-        ({"depth": 0}, BadQuestion, "not a level"),
-        ({"depth": 9}, BadQuestion, "not a level"),
-        ({"depth": 1.5}, BadQuestion, "not a level"),
-        ({"branching": 2.5}, BadQuestion, "makes no tree"),
-        ({"threshold": float("nan")}, BadQuestion, "not a number"),
-        ({"noise": LAW}, BadQuestion, "no threshold follows"),
+        ({"branching": 1}, Misuse, "is not possible"),
+        ({"threshold": 1}, Misuse, "below the noise"),
+        ({"depth": 0}, Misuse, "not a level"),
+        ({"depth": 9}, Misuse, "not a level"),
+        ({"depth": 1.5}, Misuse, "not a level"),
+        ({"branching": 2.5}, Misuse, "is not possible"),
+        ({"threshold": float("nan")}, Misuse, "not a number"),
+        ({"budget": LAW}, Misuse, "no threshold follows"),
     ],
 )
 def test_trees_that_cannot_be_are_refused(options, error, problem):
     with pytest.raises(error, match=problem):
-        GrownRangeCounts(WIDE, **({"noise": Budget(1.0)} | options))
+        GrownRangeCounts(WIDE, **({"budget": Budget(1.0)} | options))
 
 
 def test_what_does_not_fit_is_refused():
@@ -266,9 +266,9 @@ def test_what_does_not_fit_is_refused():
         mechanism.release(Arrays(twice.table({"id": ["a"], "w": [1]})), seeded(7))
     release = mechanism.release(Arrays(PEOPLE.table(VALUES)), seeded(7))
     for q in (-0.1, 1.5):
-        with pytest.raises(BadQuestion, match="quantile"):
+        with pytest.raises(Misuse, match="quantile"):
             mechanism.quantile(release, q)
-    with pytest.raises(BadQuestion, match="inverted"):
+    with pytest.raises(Misuse, match="inverted"):
         mechanism.count(release, 5, 4)
 
 

@@ -8,7 +8,7 @@ import pytest
 from support.worlds import SmallWorld
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms import NoisyClassHistograms
-from undeleted.errors import BadQuestion
+from undeleted.errors import Misuse
 from undeleted.foundations.coins import ClampedGeometric, NoNoise, seeded
 from undeleted.foundations.privacy import Budget, account
 from undeleted.foundations.schema import Boolean, Category, Schema
@@ -51,5 +51,5 @@ def test_the_count_of_all_columns_is_less_noisy_than_that_of_one():
 
 
 def test_no_column_is_refused():
-    with pytest.raises(BadQuestion, match="need a column"):
+    with pytest.raises(Misuse, match="need a column"):
         NoisyClassHistograms((), B, Budget(1.0))

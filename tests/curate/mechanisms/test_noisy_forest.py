@@ -9,7 +9,7 @@ from support.worlds import SmallWorld
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms import NoisyForest
 from undeleted.curate.statistics import ForestLeaves
-from undeleted.errors import BadQuestion, TooLarge
+from undeleted.errors import Misuse, TooLarge
 from undeleted.foundations.coins import ClampedGeometric, NoNoise, seeded
 from undeleted.foundations.privacy import Budget, Zcdp, account
 from undeleted.foundations.schema import Boolean, Category, Number, Schema
@@ -99,13 +99,13 @@ def test_a_leaf_without_records_takes_after_its_parents_and_more_so_the_more_noi
 
 def test_nonsense_is_refused():
     for wrong in ({"trees": 0}, {"depth": 0}, {"trees": 1.5}, {"depth": True}, {"seed": "x"}):
-        with pytest.raises(BadQuestion):
+        with pytest.raises(Misuse):
             NoisyForest((AGE,), Budget(1.0), by=B, **wrong)
-    with pytest.raises(BadQuestion, match="classes or a target"):
+    with pytest.raises(Misuse, match="classes or a target"):
         NoisyForest((AGE,), Budget(1.0))
-    with pytest.raises(BadQuestion, match="needs a feature"):
+    with pytest.raises(Misuse, match="needs a feature"):
         NoisyForest((), Budget(1.0), by=B)
-    with pytest.raises(BadQuestion, match="nothing to ask"):
+    with pytest.raises(Misuse, match="nothing to ask"):
         NoisyForest((Category("c", values=("a",)),), Budget(1.0), by=B)
     with pytest.raises(TooLarge, match="coarser step"):
         NoisyForest((Number("wide", min=0, max=2**60),), Budget(1.0), by=B)

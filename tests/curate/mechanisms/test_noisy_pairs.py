@@ -11,7 +11,7 @@ from support.worlds import SmallWorld
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms import NoisyPairs
 from undeleted.curate.statistics import ItemPairs
-from undeleted.errors import BadColumns, BadQuestion
+from undeleted.errors import BadColumns, Misuse
 from undeleted.foundations.coins import ClampedGeometric, NoNoise, seeded
 from undeleted.foundations.privacy import Budget, Zcdp, account
 from undeleted.foundations.schema import Boolean, Number, Schema
@@ -115,12 +115,12 @@ def test_similar_items_are_those_of_the_same_baskets():
 
 
 def test_nonsense_is_refused():
-    with pytest.raises(BadColumns, match="not booleans"):
+    with pytest.raises(BadColumns, match="NoisyPairs takes a Boolean"):
         NoisyPairs((A, Number("n", min=0, max=1)), Budget(1.0), at_most=2)
-    with pytest.raises(BadQuestion, match="two items"):
+    with pytest.raises(Misuse, match="two items"):
         NoisyPairs((A,), Budget(1.0), at_most=2)
     for most in (1, 2.0, True):
-        with pytest.raises(BadQuestion, match="no cap"):
+        with pytest.raises(Misuse, match="not a valid cap"):
             NoisyPairs(SHOP, Budget(1.0), at_most=most)
-    with pytest.raises(BadQuestion, match="no count"):
+    with pytest.raises(Misuse, match="not a count"):
         NoisyPairs(SHOP, Budget(1.0), threshold=1.5)

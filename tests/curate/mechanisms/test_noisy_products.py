@@ -11,7 +11,7 @@ from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms import NoisyProducts
 from undeleted.curate.releases.bootstrap import _noise
 from undeleted.curate.releases.units import spread_of
-from undeleted.errors import BadColumns, BadQuestion
+from undeleted.errors import BadColumns, Misuse
 from undeleted.foundations.coins import ClampedGeometric, seeded
 from undeleted.foundations.privacy import Budget, Zcdp
 from undeleted.foundations.schema import Boolean, Category, Number, Schema
@@ -74,9 +74,9 @@ def test_intervals_hold_about_as_often_as_they_say_after_deletions():
 def test_questions_that_make_no_sense():
     mechanism = NoisyProducts((AGE, PAY), Budget(1.0))
     release = mechanism.release(Arrays(PEOPLE.table(people(50, 3))), seeded(7))
-    with pytest.raises(BadQuestion, match="no years"):
+    with pytest.raises(Misuse, match="no column years"):
         mechanism.correlation(release, "age", "years")
-    with pytest.raises(BadQuestion, match="other than its target"):
+    with pytest.raises(Misuse, match="other than its target"):
         mechanism.regression(release, "age", ["age"])
     with pytest.raises(BadColumns, match="categories cannot"):
         NoisyProducts((Category("c", values=("x",)),), Budget(1.0))

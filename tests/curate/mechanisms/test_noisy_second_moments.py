@@ -9,7 +9,7 @@ from support.worlds import SmallWorld
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms import NoisySecondMoments
 from undeleted.curate.mechanisms.noisy_second_moments import _solve
-from undeleted.errors import BadQuestion
+from undeleted.errors import Misuse
 from undeleted.foundations.coins import ClampedGeometric, NoNoise, seeded
 from undeleted.foundations.privacy import Budget, account
 from undeleted.foundations.schema import Boolean, Category, Number, Schema
@@ -104,7 +104,7 @@ def test_an_indefinite_system_is_solved_by_its_positive_part():
 def test_questions_that_make_no_sense():
     plain = NoisySecondMoments(COLUMNS, Budget(1.0))
     release = released(plain, rows(50, 4), seeded(7))
-    with pytest.raises(BadQuestion, match="needs a target"):
+    with pytest.raises(Misuse, match="needs a target"):
         plain.least_squares(release)
-    with pytest.raises(BadQuestion, match="need classes"):
+    with pytest.raises(Misuse, match="need classes"):
         plain.discriminants(release)

@@ -57,10 +57,10 @@ def test_forgetting_equals_releasing_the_rest_with_the_same_coins(mechanism, dat
 
 @pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if m.events], ids=str)
 def test_a_release_costs_what_its_noise_says(mechanism):
-    if isinstance(mechanism.noise, Budget):
-        assert account(mechanism.events, 0.0).epsilon == pytest.approx(mechanism.noise.epsilon)
-    elif isinstance(mechanism.noise, Zcdp):
-        assert sum(e.rho for e in mechanism.events) == pytest.approx(mechanism.noise.rho)
+    if isinstance(mechanism.budget, Budget):
+        assert account(mechanism.events, 0.0).epsilon == pytest.approx(mechanism.budget.epsilon)
+    elif isinstance(mechanism.budget, Zcdp):
+        assert sum(e.rho for e in mechanism.events) == pytest.approx(mechanism.budget.rho)
     else:
         assert account(mechanism.events, 0.0).epsilon == pytest.approx(1 / 2.5)
 

@@ -12,7 +12,7 @@ from undeleted.curate.mechanisms import GrownRangeCounts, NoisyHistogram, NoisyP
 from undeleted.curate.spec import Spec
 from undeleted.curate.spec._lines import line_of
 from undeleted.curate.spec.draft import DECIDE, draft
-from undeleted.errors import BadFile, BadSpec
+from undeleted.errors import BadFile, BadSpec, NotFound
 from undeleted.foundations.privacy import Budget, account
 
 GOOD = """[data]
@@ -89,8 +89,8 @@ def test_publications_together_cost_no_more_than_the_budget(delta):
 
 def test_a_weight_is_a_share():
     light = Spec.parse(GOOD).mechanisms
-    assert light["mean age"].noise == Budget(1.5 * 3 / 8, 0.0)
-    assert light["people"].noise == Budget(1.5 / 8, 0.0)
+    assert light["mean age"].budget == Budget(1.5 * 3 / 8, 0.0)
+    assert light["people"].budget == Budget(1.5 / 8, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_lines_are_found_in_tables_with_dots_and_quotes():
 
 def test_a_draft_leaves_every_bound_to_a_person(tmp_path):
     columns = {"id": "VARCHAR", "age": "BIGINT", "height": "DOUBLE", "sick": "BOOLEAN", "my city": "VARCHAR"}
-    text = draft("people.csv", columns, tmp_path / "spec.toml")
+    text = draft("people.csv", columns, tmp_path / "spec.toml", person="id")
     with pytest.raises(BadSpec, match="still says DECIDE"):
         Spec.parse(text)
     filled = text
@@ -161,3 +161,72 @@ def test_a_draft_leaves_every_bound_to_a_person(tmp_path):
     spec = Spec.parse(filled.replace(f"[{DECIDE}]", '["x"]'))
     assert spec.schema.names == ("age", "height", "sick", "my city")
     assert spec.schema.columns[1].step == Fraction(1, 2)
+
+
+def test_a_draft_never_guesses_whose_a_record_is(tmp_path):
+    """The first column is often an age, and sometimes a column is called id that numbers households."""
+    columns = {"id": "BIGINT", "age": "BIGINT", "person": "VARCHAR"}
+    text = draft("people.csv", columns, tmp_path / "spec.toml")
+    assert f"id = {DECIDE}" in text
+    assert all(f"[columns.{name}]" in text for name in columns)
+    named = draft("people.csv", columns, tmp_path / "spec.toml", person="person")
+    assert 'id = "person"' in named
+    assert "[columns.person]" not in named
+    with pytest.raises(NotFound, match="there is no column 'pid'"):
+        draft("people.csv", columns, tmp_path / "spec.toml", person="pid")
+
+
+SPEC_BY = """
+[data]
+source = "people.csv"
+id = "id"
+[columns.age]
+type = "number"
+min = 0
+max = 100
+[columns.city]
+type = "category"
+values = ["a", "b"]
+[columns.note]
+type = "text"
+[budget]
+epsilon = 1.0
+[publish.ages]
+kind = "mean"
+column = "age"
+by = ["city"]
+where = "age >= 18"
+"""
+
+
+def test_a_publication_by_group_and_with_a_condition():
+    [mechanism] = Spec.parse(SPEC_BY).mechanisms.values()
+    assert (mechanism.kind, [c.name for c in mechanism.by], mechanism.where.text) == (
+        "mean",
+        ["city"],
+        "age >= 18",
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "instead", "number", "says"),
+    [
+        ('by = ["city"]', 'by = ["town"]', 19, "there is no column 'town'"),
+        ('by = ["city"]', 'by = ["note"]', 19, "Grouped takes"),
+        ('by = ["city"]', 'by = ["city", "city"]', 19, "grouped by twice"),
+        ('by = ["city"]', 'by = "city"', 19, "must be a list"),
+        ('where = "age >= 18"', 'where = "age >= "', 20, "it ends too early"),
+        ('where = "age >= 18"', "where = \"note = 'x'\"", 20, "names 'note'"),
+        (
+            'kind = "mean"\ncolumn = "age"',
+            'kind = "board"\ncolumn = "note"',
+            19,
+            "cannot be published by group",
+        ),
+    ],
+)
+def test_groups_and_conditions_that_cannot_be_point_at_their_line(line, instead, number, says):
+    with pytest.raises(BadSpec) as refused:
+        Spec.parse(SPEC_BY.replace(line, instead))
+    assert refused.value.line == number
+    assert says in refused.value.what

@@ -24,6 +24,7 @@ from undeleted.curate.statistics import (
     Count,
     CrossProducts,
     ForestLeaves,
+    GroupedCells,
     Histogram,
     ItemPairs,
     Moments,
@@ -35,9 +36,10 @@ from undeleted.curate.statistics import (
     forest_leaves,
     second_moments,
 )
-from undeleted.errors import BadColumns, BadQuestion, TooLarge
+from undeleted.errors import BadColumns, Misuse, TooLarge
 from undeleted.foundations import registry
 from undeleted.foundations.schema import Boolean, Category, Number, Schema
+from undeleted.foundations.schema.conditions import Condition
 
 X = Number("x", min=-2, max=3)
 HALVES = Number("h", min="0.5", max=2, step="0.5")
@@ -54,6 +56,12 @@ EXAMPLES = {
     "moments": [Moments(X, 1), Moments(X, 3), Moments(FAR, 2), Moments(EVEN, 2), Moments(SICK, 2)],
     "prefix": [Prefix(X, 2), Prefix(FAR, 1)],
     "range-tree": [RangeTree(X, 2), RangeTree(EVEN, 4), RangeTree(GRADE, 2)],
+    "grouped-cells": [
+        GroupedCells(Moments(X, 2), (GRADE, SICK)),
+        GroupedCells(ClippedSum(X), (SICK,), Condition("x >= 0 and not s", (X, SICK))),
+        GroupedCells(RangeTree(X, 2), (GRADE,)),
+        GroupedCells(Count(), (), Condition("s", (SICK,))),
+    ],
     "histogram": [Histogram((X,)), Histogram((GRADE, SICK)), Histogram((SICK, FAR, GRADE))],
     "class-moments": [ClassMoments((X, EVEN), GRADE), ClassMoments((FAR, SICK)), ClassMoments((X,), SICK)],
     "class-histograms": [ClassHistograms((X, SICK), GRADE), ClassHistograms((GRADE,), EVEN)],
@@ -242,11 +250,11 @@ def test_nonsense_is_refused():
         ClippedSum(SICK)
     with pytest.raises(BadColumns, match="not a column with a grid"):
         Histogram(("x",))
-    with pytest.raises(BadColumns, match="declared otherwise"):
+    with pytest.raises(BadColumns, match="declared differently"):
         Count((Number("x", min=0, max=1),)).of(Schema([X]).table([1]))
-    with pytest.raises(BadQuestion, match="degree = 0"):
+    with pytest.raises(Misuse, match="degree = 0"):
         Moments(X, 0)
-    with pytest.raises(BadQuestion, match="needs a column"):
+    with pytest.raises(Misuse, match="needs a column"):
         Histogram(())
     with pytest.raises(TooLarge, match="histogram over a × b"):
         Histogram((Number("a", min=0, max=2**14), Number("b", min=0, max=2**14)))

@@ -93,7 +93,7 @@ def test_a_disk_without_room_gives_a_clear_error_and_leaves_the_store_as_it_was(
     command = [sys.executable, "-c", FULL_DISK, "4096", *arguments]
     failed = subprocess.run(command, capture_output=True, text=True)
     assert failed.returncode == 2
-    assert "store is as it was" in failed.stderr
+    assert "store is unchanged" in failed.stderr
     with Curator.open(path) as curator:
         assert curator.show("table").release == before
         assert curator.check() == []
@@ -106,7 +106,7 @@ def test_a_store_that_may_not_be_written_is_refused_and_left_alone(tmp_path):
     kills.publish(path, 50)
     store = sqlite.SqliteStore.open(str(path))
     store._db.execute("PRAGMA query_only = ON")
-    with pytest.raises(StoreError, match="the store is as it was"):
+    with pytest.raises(StoreError, match="the store is unchanged"):
         store.delete(["p1"])
     store._db.execute("PRAGMA query_only = OFF")
     assert store.check() == []

@@ -12,6 +12,7 @@ from undeleted.curate.mechanisms import (
     BulletinBoard,
     ExactSum,
     FrozenMedian,
+    Grouped,
     GrownBoxes,
     GrownRangeCounts,
     NoisyClassHistograms,
@@ -31,10 +32,11 @@ from undeleted.curate.mechanisms import (
 )
 from undeleted.curate.statistics import Count
 from undeleted.curate.stores import Fold, Store
-from undeleted.errors import BadQuestion
+from undeleted.errors import Misuse
 from undeleted.foundations import registry
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Boolean, Category, Number, Schema, Text
+from undeleted.foundations.schema.conditions import Condition
 from undeleted.interfaces.cli import run
 
 POSTGRES = pytest.param("postgres", marks=pytest.mark.services)
@@ -46,6 +48,7 @@ PEOPLE = Schema([X, Y, WIDE, GRADE, SICK, FLAG, NOTE], id="id")
 EPSILON = Budget(1.0)
 PUBLISHED = {
     "bulletin-board": BulletinBoard(NOTE),
+    "grouped": Grouped(NoisyMean(X, EPSILON), (GRADE, SICK), Condition("y > 0", (X, Y))),
     "grown-boxes": GrownBoxes((X, Y), EPSILON, clusters=2),
     "grown-range-counts": GrownRangeCounts(WIDE, EPSILON),
     "noisy-class-histograms": NoisyClassHistograms((SICK,), GRADE, EPSILON),
@@ -86,7 +89,7 @@ def place(request, tmp_path):
     if request.param == "postgres":
         server, mark = request.getfixturevalue("server"), request.getfixturevalue("mark")
         where = server.url(mark, tmp_path / "people.key")
-    with Curator(PEOPLE, Budget(20.0), where) as curator, pytest.warns(UserWarning, match="next to nothing"):
+    with Curator(PEOPLE, Budget(21.0), where) as curator, pytest.warns(UserWarning, match="next to nothing"):
         curator.publish(rows(N), PUBLISHED)
     return where
 
@@ -99,7 +102,7 @@ def test_every_mechanism_that_can_be_published_is_here():
     "mechanism", [ExactSum(X), FrozenMedian(X), Recipe((Count(),), EPSILON)], ids=lambda m: type(m).__name__
 )
 def test_the_others_are_refused_before_anything_is_read(mechanism):
-    with pytest.raises(BadQuestion):
+    with pytest.raises(Misuse):
         Curator(PEOPLE, Budget(1.0)).publish(rows(N), {"it": mechanism})
 
 

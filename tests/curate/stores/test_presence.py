@@ -81,9 +81,9 @@ def test_a_file_that_goes_during_a_deletion_is_noticed_after_it(place, monkeypat
     store = open_store(str(place))
     whole = SqliteStore._take
 
-    def take(self, tags, *, alike):
+    def take(self, tags, *, dummy_work):
         moved(str(place))
-        return whole(self, tags, alike=alike)
+        return whole(self, tags, dummy_work=dummy_work)
 
     monkeypatch.setattr(SqliteStore, "_take", take)
     with pytest.raises(StoreGone):
@@ -128,7 +128,7 @@ def test_a_file_that_was_overwritten_by_an_older_one_is_noticed(place, tmp_path)
         assert store.erase()
         store.look()
         overwrite(place, tmp_path / "older.db")
-        with pytest.raises(StoreGone, match="put back to version 1, and was at 2"):
+        with pytest.raises(StoreGone, match="rolled back to version 1 from 2"):
             store.look()
 
 

@@ -18,7 +18,7 @@ from undeleted.curate.stores import Fold, sqlite
 from undeleted.curate.stores._records import tag_of
 from undeleted.curate.stores._sealed import MARK, unsealed
 from undeleted.curate.stores.sqlite import SqliteStore
-from undeleted.errors import AlreadyThere, BadFile, StoreError
+from undeleted.errors import AlreadyExists, BadFile, StoreError
 
 
 def test_what_is_held_back_tells_nothing_without_the_key(tmp_path):
@@ -49,7 +49,7 @@ def test_as_much_is_written_for_strangers_as_for_leavers(tmp_path, fold):
 
         def written(person):
             before = log.stat().st_size
-            store.delete_tagged([tag_of(store.key, person)], fold, alike=True)
+            store.delete_tagged([tag_of(store.key, person)], fold, dummy_work=True)
             return (log.stat().st_size - before) // (4096 + 24)
 
         written("nobody")
@@ -275,7 +275,7 @@ def test_a_second_store_in_the_same_place_is_refused_and_an_unfinished_one_is_re
     Path(f"{path}.key").write_text("its key")
     made(path, rows()).close()
     assert not Path(f"{path}.unfinished").exists()
-    with pytest.raises(AlreadyThere, match="a store at"):
+    with pytest.raises(AlreadyExists, match="a store at"):
         made(path, rows())
 
 

@@ -32,7 +32,7 @@ from undeleted.curate.stores._json_descriptions import build, describe
 from undeleted.curate.stores._pieces import pieces_of
 from undeleted.curate.stores._records import tag_of
 from undeleted.curate.stores.sqlite import MEMORY
-from undeleted.errors import AlreadyThere, BadQuestion, StoreError, UndeletedError
+from undeleted.errors import AlreadyExists, Misuse, StoreError, UndeletedError
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
 
@@ -108,7 +108,7 @@ def test_a_leaver_who_moves_no_cell_is_a_leaver(place, fold, alike):
     with Curator(people, Budget(1.0), where) as curator:
         curator.publish(data, mechanisms)
     with open_store(where) as store:
-        done = store.delete_tagged([tag_of(store.key, "a")], fold, alike=alike)
+        done = store.delete_tagged([tag_of(store.key, "a")], fold, dummy_work=alike)
         assert (done.deleted, done.version, done.held) == ((1, 2, 0) if fold is None else (1, 1, 1))
         assert list(store.release("notes")[0]) == ["y", "z"]
         assert store.check() == []
@@ -128,10 +128,10 @@ def test_what_is_written_for_strangers_moves_nothing(store, fold):
     before = stands()
     strangers = [tag for who, tag in tags.items() if who.startswith("nobody")]
     for some in (strangers[:1], strangers):
-        assert store.delete_tagged(some, fold, alike=True).deleted == 0
+        assert store.delete_tagged(some, fold, dummy_work=True).deleted == 0
         assert stands() == before
         assert store.check() == []
-    assert store.delete_tagged([tags["p1"], *strangers[:70], tags["p2"]], fold, alike=True).deleted == 2
+    assert store.delete_tagged([tags["p1"], *strangers[:70], tags["p2"]], fold, dummy_work=True).deleted == 2
     assert len(store.tags()) == len(before[3]) - 2
     assert (store.version, store.held) == ((2, 0) if fold is None else (1, 2))
     assert store.check() == []
@@ -202,7 +202,7 @@ def test_a_count_alone_needs_no_column_and_still_forgets():
 
 def test_two_boards_of_one_column_are_refused():
     curator = Curator(Schema([NOTE], id="id"), Budget(1.0))
-    with pytest.raises(BadQuestion, match="same column"):
+    with pytest.raises(Misuse, match="same column"):
         curator.publish(
             {"id": ["a"], "note": ["x"]}, {"one": BulletinBoard(NOTE), "two": BulletinBoard(NOTE)}
         )
@@ -210,7 +210,7 @@ def test_two_boards_of_one_column_are_refused():
 
 def test_a_second_store_in_the_same_place_is_refused(place):
     made(place("people"), rows()).close()
-    with pytest.raises(AlreadyThere, match="a store at"):
+    with pytest.raises(AlreadyExists, match="a store at"):
         made(place("people"), rows())
     with open_store(place("people")) as store:
         assert store.check() == []
@@ -255,7 +255,7 @@ def test_a_store_that_is_copied_in_the_middle_of_its_life_goes_on_as_the_first_w
 def test_a_copy_does_not_go_over_what_is_there_and_the_source_stays_as_it_was(place):
     first, second = made(place("people"), rows()), made(place("other"), rows(50))
     before = second.release("table")
-    with pytest.raises(AlreadyThere):
+    with pytest.raises(AlreadyExists):
         copy_store(first, place("other"))
     assert second.release("table") == before
     assert first.delete(["p1"]).deleted == 1
@@ -318,7 +318,7 @@ def test_check_notices_a_post_whose_text_was_altered(place):
             )
         else:
             store._run("UPDATE {}.posts SET data = %s WHERE post = %s", (altered[2], number))
-    assert store.check() == ["a post is not as it was published"]
+    assert store.check() == ["a post was altered since it was published"]
     store.close()
 
 

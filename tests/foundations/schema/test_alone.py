@@ -179,7 +179,7 @@ def alone(column, rounds, seed) -> None:
             if may_have_lost_digits(carrier) and getattr(column, "is_finer_than_floats", False):
                 continue  # refused, below
             if kind == "polars objects" and None in values:
-                continue  # polars has no object that is missing beside others
+                continue  # polars has not an object that is missing beside others
             assert codes(column, carrier) == expected, kind
 
 
@@ -367,5 +367,5 @@ def test_bounds_that_floats_do_not_have_are_refused_at_once():
 def test_ids_of_floats_that_have_lost_digits_are_refused():
     people = Schema([AGES], id="id")
     assert people.table({"id": np.array([7.0]), "x": [1]}).ids == ["7"]
-    with pytest.raises(BadColumns, match="lost digits of ids"):
+    with pytest.raises(BadColumns, match="lose digits of ids"):
         people.table(pd.DataFrame({"id": [2**53, 2**53 + 1, 0.5], "x": [1, 2, 3]}))

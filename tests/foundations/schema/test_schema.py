@@ -42,10 +42,10 @@ def test_a_single_column_takes_bare_values_and_an_empty_table_is_a_table():
         ({"age": [41]}, "not in the data"),
         ({"age": [41], "sick": [True, False]}, "different lengths"),
         ({"age": [[41]], "sick": np.array([[True]])}, "one-dimensional|not numbers"),
-        ([{"age": 41}], "some rows do not have just these"),
-        ([41], "some rows do not have just these"),
-        ([(41, True, 0)], "some rows do not have just these"),
-        (None, "some rows do not have just these"),
+        ([{"age": 41}], "some rows do not have exactly these"),
+        ([41], "some rows do not have exactly these"),
+        ([(41, True, 0)], "some rows do not have exactly these"),
+        (None, "some rows do not have exactly these"),
     ],
 )
 def test_columns_that_are_not_there_are_named(data, problem):
@@ -93,7 +93,7 @@ def test_a_table_does_not_print_people():
 def test_a_column_with_other_bounds_is_not_the_schemas_column():
     """Its sensitivity would be another, and the noise with it."""
     table = PEOPLE.table([(41, True)])
-    with pytest.raises(BadColumns, match="declared otherwise in the schema"):
+    with pytest.raises(BadColumns, match="declared differently in the schema"):
         table.complete([Number("age", min=0, max=1)])
     with pytest.raises(BadColumns, match="not in the schema"):
         table.complete([Number("height", min=0, max=1)])
@@ -102,6 +102,6 @@ def test_a_column_with_other_bounds_is_not_the_schemas_column():
 def test_with_ids_rows_are_given_by_name():
     """A tuple would not tell which of its fields is the id."""
     people = Schema([AGE], id="id")
-    with pytest.raises(BadColumns, match="do not have just these"):
+    with pytest.raises(BadColumns, match="do not have exactly these"):
         people.table([(41, "a")])
     assert people.table([{"age": 41, "id": 7}]).ids == ["7"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from undeleted.errors import BadFile, BadQuestion, NotThere
+from undeleted.errors import BadFile, Misuse, RecordNotFound
 from undeleted.foundations.coins import seeded
 from undeleted.games.attacks._event_search import event_search
 from undeleted.games.attacks._two_means import TwoMeans, lloyd
@@ -36,7 +36,7 @@ def test_coarse_centres_give_nobody_away():
         assert coarse["false_positives"] == 0
         assert coarse["recovered_points"] <= fine["recovered_points"]
     assert run(n=4000, digits=0)["recovered_points"] == 0
-    assert 2 <= fine["works_from_digits"] <= 10
+    assert 2 <= fine["fewest_digits"] <= 10
 
 
 def test_lloyd_stops_at_a_fixed_point():
@@ -62,7 +62,7 @@ def test_the_search_of_the_paper_finds_the_sizes():
 
 def test_only_values_that_are_there_are_deleted():
     world = TwoMeans(np.array([1, 2, 9]), np.array([9]), "lloyd", seeded(7))
-    with pytest.raises(NotThere):
+    with pytest.raises(RecordNotFound):
         world.delete(5)
 
 
@@ -85,7 +85,7 @@ def test_coarse_centres_of_few_people_are_not_guessed_at():
     ],
 )
 def test_games_that_cannot_be_are_refused(options):
-    with pytest.raises(BadQuestion):
+    with pytest.raises(Misuse):
         run(**options)
 
 

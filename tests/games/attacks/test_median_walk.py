@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from undeleted.curate.mechanisms import NoisyHistogram
-from undeleted.errors import BadQuestion
+from undeleted.errors import Misuse
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
@@ -64,5 +64,5 @@ def test_own_points_below_the_median_are_left_alone():
 
 @pytest.mark.parametrize(("n", "controlled"), [(0, 0), (DOMAIN + 1, 0), (10, 6), (10, -1)])
 def test_impossible_sizes_are_refused(n, controlled):
-    with pytest.raises(BadQuestion):
+    with pytest.raises(Misuse):
         run(n=n, controlled=controlled)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from undeleted.errors import BadBudget, BadFile, BadQuestion, RuleBroken, TooLarge
+from undeleted.errors import BadBudget, BadFile, Misuse, RuleBroken, TooLarge
 from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace, seeded
 from undeleted.foundations.privacy import Event, account
 from undeleted.games.attacks.batch_queries import batch_queries, sigma_of
@@ -187,23 +187,23 @@ def test_more_than_is_controlled_is_not_deleted():
 @pytest.mark.parametrize(
     ("name", "options", "error"),
     [
-        ("fourier", {"n": 100}, BadQuestion),
+        ("fourier", {"n": 100}, Misuse),
         ("fourier", {"n": 2**40}, TooLarge),
-        ("fourier", {"c": -1.0}, BadQuestion),
-        ("fourier", {"c": math.inf}, BadQuestion),
+        ("fourier", {"c": -1.0}, Misuse),
+        ("fourier", {"c": math.inf}, Misuse),
         ("batch_queries", {"n": 2**10, "t": 4, "k": 10**6, "attacker": "all"}, TooLarge),
-        ("count_mod", {"n": 3}, BadQuestion),
-        ("count_mod", {"n": 1}, BadQuestion),
+        ("count_mod", {"n": 3}, Misuse),
+        ("count_mod", {"n": 1}, Misuse),
         ("count_mod", {"n": 2**18}, TooLarge),
         ("count_mod", {"epsilon": 0.0}, BadBudget),
-        ("star", {"k": 0}, BadQuestion),
-        ("batch_queries", {"n": 1000}, BadQuestion),
-        ("batch_queries", {"n": 2**10, "t": 3}, BadQuestion),
-        ("batch_queries", {"n": 2**10, "t": 0}, BadQuestion),
-        ("batch_queries", {"n": 2**10, "t": 32, "k": 0}, BadQuestion),
+        ("star", {"k": 0}, Misuse),
+        ("batch_queries", {"n": 1000}, Misuse),
+        ("batch_queries", {"n": 2**10, "t": 3}, Misuse),
+        ("batch_queries", {"n": 2**10, "t": 0}, Misuse),
+        ("batch_queries", {"n": 2**10, "t": 32, "k": 0}, Misuse),
         ("batch_queries", {"delta": 0.0}, BadBudget),
         ("batch_queries", {"n": 2**10, "t": 32, "picture": "nowhere/at/all.png"}, BadFile),
-        ("batch_queries", {"n": 2**10, "t": 32, "picture": "hidden.gif"}, BadQuestion),
+        ("batch_queries", {"n": 2**10, "t": 32, "picture": "hidden.gif"}, Misuse),
     ],
 )
 def test_what_cannot_be_is_refused(name, options, error):

@@ -6,7 +6,7 @@ Covers: games/attacks/*.py
 import pytest
 from scipy import stats
 
-from undeleted.errors import BadBudget, BadQuestion
+from undeleted.errors import BadBudget, Misuse
 
 
 def run(name, **options):
@@ -66,12 +66,12 @@ def test_every_strategy_exposes_what_the_ranks_say(strategy, n, controlled):
 @pytest.mark.parametrize(
     ("name", "options", "error"),
     [
-        ("sum_differencing", {"leavers": 2000}, BadQuestion),
+        ("sum_differencing", {"leavers": 2000}, Misuse),
         ("sum_differencing", {"epsilon": 0}, BadBudget),
-        ("threshold", {"n": 1}, BadQuestion),
-        ("xor_pad", {"bits": 63}, BadQuestion),
-        ("xor_undeleted", {"n": 1}, BadQuestion),
-        ("xor_pad", {"trials": 0}, BadQuestion),
+        ("threshold", {"n": 1}, Misuse),
+        ("xor_pad", {"bits": 63}, Misuse),
+        ("xor_undeleted", {"n": 1}, Misuse),
+        ("xor_pad", {"trials": 0}, Misuse),
     ],
 )
 def test_what_cannot_be_is_refused(name, options, error):

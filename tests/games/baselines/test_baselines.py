@@ -11,7 +11,7 @@ from scipy import stats
 
 from undeleted.curate.mechanisms import NoisyCount, NoisyHistogram
 from undeleted.curate.statistics import Count
-from undeleted.errors import BadBudget, BudgetSpent, NoRecords, NotStarted, NotThere
+from undeleted.errors import BadBudget, BudgetSpent, NoRecords, NotStarted, RecordNotFound
 from undeleted.foundations import registry
 from undeleted.foundations.coins import exact_law, seeded
 from undeleted.foundations.privacy import Budget, Zcdp, account
@@ -59,10 +59,10 @@ def test_deleting_what_is_not_there_is_an_error_and_changes_nothing(name):
         algorithm.start([1, 2, 2, 9], seeded(7))
         algorithm.delete([2])
     for missing in ([7], [2, 2], [1, 7]):
-        with pytest.raises(NotThere, match="nothing was deleted"):
+        with pytest.raises(RecordNotFound, match="nothing was deleted"):
             curator.delete(missing)
     assert str(curator.delete([9])) == str(twin.delete([9]))
-    with pytest.raises(NotThere):
+    with pytest.raises(RecordNotFound):
         curator.delete([9])
 
 

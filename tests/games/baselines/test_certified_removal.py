@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
 
-from undeleted.errors import BadQuestion
+from undeleted.errors import Misuse
 from undeleted.foundations.coins import NoNoise, Seeded, seeded
 from undeleted.games.baselines.certified_removal import CertifiedRemoval
 
@@ -84,7 +84,7 @@ def test_the_density_integrates_to_one_and_fits_the_draws(loss, coins):
 
 def test_settings_that_cannot_be_are_refused():
     for wrong in ({"loss": "hinge"}, {"l2": 0}, {"sigma": -1}):
-        with pytest.raises(BadQuestion):
+        with pytest.raises(Misuse):
             CertifiedRemoval(**wrong)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from support.fits import ALARM, fit, with_scale
-from support.laws import tells_of_those_who_stay
+from support.laws import depends_on_those_who_stay
 from undeleted.curate.mechanisms import RangeCounts
 from undeleted.curate.statistics import ClippedSum, Count, Histogram
 from undeleted.errors import BadBudget, BudgetSpent
@@ -25,8 +25,8 @@ WORLDS = [(1, 0, *rest) for rest in product((0, 2), repeat=2)]  # they agree on 
 
 def test_a_tree_over_the_deletions_tells_nothing_of_those_who_stay():
     """First the textbook tree, which does: it noises the data again after the first deletion."""
-    assert tells_of_those_who_stay(lambda: RenoisedTree(ClippedSum(X), PEOPLE, LAW, 2), WORLDS, [0, 1])
-    assert not tells_of_those_who_stay(lambda: TreeCounter(ClippedSum(X), PEOPLE, LAW, 2), WORLDS, [0, 1])
+    assert depends_on_those_who_stay(lambda: RenoisedTree(ClippedSum(X), PEOPLE, LAW, 2), WORLDS, [0, 1])
+    assert not depends_on_those_who_stay(lambda: TreeCounter(ClippedSum(X), PEOPLE, LAW, 2), WORLDS, [0, 1])
 
 
 @pytest.mark.parametrize("horizon", [1, 7, 8, 1000])

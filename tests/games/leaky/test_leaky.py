@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 from support.attackers import adaptive, all_orders
-from support.laws import given_the_first, tells_of_those_who_stay
+from support.laws import depends_on_those_who_stay, given_the_first
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms import RangeCounts
 from undeleted.errors import NoRecords, NotStarted
@@ -74,9 +74,9 @@ def test_without_g_deletions_tell_of_those_who_stay(name):
 
     The same counts, published whole, tell nothing more.
     """
-    assert tells_of_those_who_stay(lambda: WithLeakage(LEAKY[name], PEOPLE), WORLDS, [0])
+    assert depends_on_those_who_stay(lambda: WithLeakage(LEAKY[name], PEOPLE), WORLDS, [0])
     small = RangeCounts(X, ClampedGeometric(Fraction(1, 2), low=0, high=1), branching=4)
-    assert not tells_of_those_who_stay(lambda: ReleaseOnce(small, PEOPLE), WORLDS, [0])
+    assert not depends_on_those_who_stay(lambda: ReleaseOnce(small, PEOPLE), WORLDS, [0])
 
 
 def test_a_lazily_evaluated_tree_has_the_law_of_the_hidden_one_and_leaks_alike():
@@ -91,7 +91,7 @@ def test_a_lazily_evaluated_tree_has_the_law_of_the_hidden_one_and_leaks_alike()
     for data in ((0, 1, 3), (2, 2, 1)):
         whole = given_the_first(lambda: WithLeakage(hidden, PEOPLE), data, [0, 1])
         assert given_the_first(lazy_small, data, [0, 1]) == whole
-    assert tells_of_those_who_stay(lazy, WORLDS, [0])
+    assert depends_on_those_who_stay(lazy, WORLDS, [0])
 
 
 def test_the_leakage_costs_what_its_counts_cost():

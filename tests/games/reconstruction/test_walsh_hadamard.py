@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import hadamard
 
-from undeleted.errors import BadQuestion
+from undeleted.errors import Misuse
 from undeleted.foundations.coins import seeded
 from undeleted.games.reconstruction.walsh_hadamard import fwht
 
@@ -38,8 +38,8 @@ def test_both_kernels_give_the_same_answers(levels):
 
 def test_what_cannot_be_transformed_is_refused():
     for size in (0, 3, 12):
-        with pytest.raises(BadQuestion, match="power of two"):
+        with pytest.raises(Misuse, match="power of two"):
             fwht(np.zeros(size))
     for array in (np.zeros((2, 2)), np.zeros(4, dtype=int), np.zeros(8)[::2]):
-        with pytest.raises(BadQuestion, match="in place"):
+        with pytest.raises(Misuse, match="in place"):
             fwht(array)

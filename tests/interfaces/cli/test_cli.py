@@ -147,7 +147,7 @@ def test_a_bug_of_ours_is_70_and_never_1(monkeypatch, capsys):
 
     monkeypatch.setattr(median_walk, "stage", lambda *_: 1 / 0)
     assert run(["attack", "median-walk"]) == 70
-    assert "a bug of ours" in capsys.readouterr().err
+    assert "a bug in undeleted" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("unbuffered", ["", "-u"])

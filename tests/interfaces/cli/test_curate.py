@@ -106,7 +106,7 @@ def test_the_whole_life_of_a_store(here, capsys):
     status = as_json(capsys, "status")
     assert status["version"] == 2
     assert str(N) not in json.dumps(status), "no exact row count"
-    assert as_json(capsys, "check") == {"whole": True, "problems": [], "rule": 2}
+    assert as_json(capsys, "check") == {"intact": True, "problems": [], "rule": 2}
     again = as_json(capsys, "publish", "spec.toml")
     assert again == published | {"version": 2, "already": True}, (
         "publishing again shows what there is and spends nothing"
@@ -154,7 +154,7 @@ def test_deletions_that_are_folded_in_together(here, capsys):
     last = as_json(capsys, "delete", "p3", "--fold", "3")
     assert (last["version"], last["held"]) == (2, 0)
     assert as_json(capsys, "show", "people")["estimate"] == before - 3
-    assert as_json(capsys, "check")["whole"]
+    assert as_json(capsys, "check")["intact"]
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "json", "jsonl", "db"])
@@ -175,7 +175,7 @@ def test_other_kinds_of_files_give_the_same_people(here, capsys, suffix):
     (here / "other.toml").write_text(SPEC.replace("people.csv", path.name), encoding="utf-8")
     assert run(["publish", "other.toml", "--store", "other.db"]) == 0
     capsys.readouterr()
-    assert as_json(capsys, "check", "--store", "other.db")["whole"]
+    assert as_json(capsys, "check", "--store", "other.db")["intact"]
     shown = as_json(capsys, "show", "notes", "--store", "other.db")
     assert sorted(entry["estimate"] for entry in shown) == sorted(data["note"])
 
@@ -226,13 +226,28 @@ def test_a_value_that_is_no_number_is_refused_without_telling_it(here, capsys):
 def test_export_in_three_forms(here, capsysbinary):
     run(["publish", "spec.toml"])
     capsysbinary.readouterr()
-    assert run(["export", "cities"]) == 0
+    assert run(["export", "cities", "--cells"]) == 0
     exported = json.loads(capsysbinary.readouterr().out)
     assert (exported["name"], exported["version"], len(exported["cells"])) == ("cities", 1, 2)
-    assert run(["export", "cities", "--format", "csv"]) == 0
+    assert run(["export", "cities", "--cells", "--format", "csv"]) == 0
     assert capsysbinary.readouterr().out.decode().splitlines()[0] == "name,version,block,cell,value"
-    assert run(["export", "cities", "--format", "parquet", "--out", "c.parquet"]) == 0
+    assert run(["export", "cities", "--cells", "--format", "parquet", "--out", "c.parquet"]) == 0
     assert pq.read_table("c.parquet").num_rows == 2
+
+
+def test_answers_are_exported_with_labels_and_intervals_in_three_forms(here, capsysbinary):
+    run(["publish", "spec.toml"])
+    capsysbinary.readouterr()
+    assert run(["export", "cities"]) == 0
+    answers = json.loads(capsysbinary.readouterr().out)["answers"]
+    columns = ["publication", "city", "estimate", "low", "high", "confidence", "version"]
+    assert [list(row) for row in answers] == [columns] * 2
+    assert run(["export", "cities", "--format", "csv"]) == 0
+    head, *lines = capsysbinary.readouterr().out.decode().splitlines()
+    assert head.split(",") == columns
+    assert [line.split(",")[1] for line in lines] == [row["city"] for row in answers]
+    assert run(["export", "cities", "--format", "parquet", "--out", "c.parquet"]) == 0
+    assert pq.read_table("c.parquet").to_pylist() == answers
 
 
 def test_a_draft_has_no_value_of_the_table(here, capsys):
@@ -242,7 +257,7 @@ def test_a_draft_has_no_value_of_the_table(here, capsys):
     for value in ("Haifa", "Chicago", "note 1", "p17", str(N)):
         assert value not in text
     assert run(["init", "people.csv", "--out", "draft.toml"]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
 
 
 def spoiled(here, old, new):
@@ -253,7 +268,7 @@ def spoiled(here, old, new):
     ("spoil", "message"),
     [
         (lambda here: spoiled(here, "people.csv", "none.csv"), "no such file"),
-        (lambda here: spoiled(here, "people.csv", "spec.toml"), "of no kind that can be read"),
+        (lambda here: spoiled(here, "people.csv", "spec.toml"), "not of a kind that can be read"),
         (lambda here: spoiled(here, 'id = "person"', 'id = "name"'), "not in"),
         (lambda here: spoiled(here, 'out_of_range = "clamp"', "max_ = 3"), "no key `max_`"),
         (lambda here: write_csv(here / "people.csv", table(), "p1,30,Haifa,x\n"), "a person may have 1 row"),
@@ -279,25 +294,25 @@ def test_misuse_of_a_store(here, capsys):
     run(["publish", "spec.toml"])
     state = as_json_quiet(capsys)
     for arguments, message in (
-        (["delete"], "must be said in one way"),
-        (["delete", "p1", "--stdin"], "must be said in one way"),
+        (["delete"], "must come from exactly one place"),
+        (["delete", "p1", "--stdin"], "must come from exactly one place"),
         (["delete", "p1", "--fold", "1"], "holds nobody back"),
-        (["delete", "p1", "--fold", "9", "--fold-after", "soon"], "is not a time"),
+        (["delete", "p1", "--fold", "9", "--fold-after", "soon"], "is not a duration"),
         (["delete", "--from", "none.txt"], "none.txt"),
         (["show", "nothing"], "no 'nothing' among the publications"),
-        (["show", "people", "--quantile", "0.5"], "a question for a publication of kind quantiles"),
+        (["show", "people", "--quantile", "0.5"], "only publications of kind quantiles answer quantile"),
         (["show", "ages", "--quantile", "1.5"], "does not exist"),
         (["show", "cities", "--where", "age=3"], "no column of the histogram"),
         (["show", "cities", "--where", "city=Paris"], "no category"),
         (["show", "people", "--confidence", "2"], "confidence"),
-        (["show", "--quantile", "0.9"], "a question is for one publication"),
+        (["show", "--quantile", "0.9"], "this question needs one publication"),
         (["show", "cities", "--where", "city=Haifa", "--where", "city=Chicago"], "asked about twice"),
     ):
         assert run(arguments) == 2, arguments
         assert message in capsys.readouterr().err
     spoiled(here, "epsilon = 8.0", "epsilon = 9.0")
     assert run(["publish", "spec.toml"]) == 2
-    assert "the spec has changed" in capsys.readouterr().err
+    assert "a publication of another spec" in capsys.readouterr().err
     assert as_json_quiet(capsys) == state
 
 
@@ -322,7 +337,7 @@ def test_an_empty_table_is_published_like_any_other(here, capsys):
     told = as_json(capsys, "show", "people")
     assert told["low"] < 100
     assert as_json(capsys, "delete", "p1")["unknown"] == 1
-    assert as_json(capsys, "check")["whole"]
+    assert as_json(capsys, "check")["intact"]
 
 
 def test_budgets_that_promise_nothing_are_warned_of_or_refused(here, capsys):
@@ -332,7 +347,7 @@ def test_budgets_that_promise_nothing_are_warned_of_or_refused(here, capsys):
     spoiled(here, "epsilon = 8.0", "epsilon = 8.0\ndelta = 0.5")
     assert run(["publish", "spec.toml", "--store", "b.db"]) == 2
     error = capsys.readouterr().err
-    assert "δ = 0.5 is no protection" in error
+    assert "δ = 0.5 does not protect" in error
     assert "far below 1/n" in error
     assert not (here / "b.db").exists()
     assert run(["publish", "spec.toml", "--store", "b.db", "--i-know"]) == 0
@@ -373,4 +388,4 @@ def test_check_says_by_which_rule_codes_were_made(here, capsys):
     assert run(["publish", "spec.toml"]) == 0
     capsys.readouterr()
     assert run(["check"]) == 0
-    assert "2: each value was judged alone" in capsys.readouterr().out
+    assert "2: each value was encoded on its own" in capsys.readouterr().out

@@ -69,7 +69,7 @@ def test_a_table_of_a_database_is_drafted_published_forgotten_and_copied(folder,
     capsys.readouterr()
     assert run(["store", "copy", file, copy, "--json"]) == 0
     copied = json.loads(capsys.readouterr().out)
-    assert (copied["whole"], copied["version"], copied["publications"]) == (True, 2, ["people", "ages"])
+    assert (copied["intact"], copied["version"], copied["publications"]) == (True, 2, ["people", "ages"])
     shown = []
     for store in (file, copy):
         assert run(["show", "--json", "--store", store]) == 0
@@ -84,18 +84,18 @@ def test_a_table_of_a_database_is_drafted_published_forgotten_and_copied(folder,
 @pytest.mark.parametrize(
     ("connection", "table", "told"),
     [
-        ("duckdb://nowhere.duckdb", "people", "is not there"),
+        ("duckdb://nowhere.duckdb", "people", "does not exist"),
         ("duckdb://warehouse.duckdb", "nobody", "has no table 'nobody'"),
         ("duckdb://warehouse.duckdb", "people.parquet", "there is no such file"),
-        ("warehouse.duckdb", "people", "says no kind of database"),
+        ("warehouse.duckdb", "people", "does not say which kind of database"),
         ("nosuchdb://host/db", "people", "a backend that Ibis does not have: nosuchdb"),
         ("$NO_SUCH_VARIABLE", "people", "not set: NO_SUCH_VARIABLE"),
         ("postgresql://reader@127.0.0.1:1/db", "people", "cannot be reached"),
-        ("postgresql://reader:open-sesame@127.0.0.1/db", "people", "a secret may stand in `connection`"),
-        ("postgresql://127.0.0.1/db?password=open-sesame", "people", "a secret may stand in `connection`"),
-        ("postgresql://reader:12/open-sesame@db/app", "people", "a secret may stand"),
-        ("duckdb://md:db?motherduck_token=open-sesame", "people", "a secret may stand"),
-        ("host=db user=x password=open-sesame", "people", "says no kind of database"),
+        ("postgresql://reader:open-sesame@127.0.0.1/db", "people", "`connection` may contain a secret"),
+        ("postgresql://127.0.0.1/db?password=open-sesame", "people", "`connection` may contain a secret"),
+        ("postgresql://reader:12/open-sesame@db/app", "people", "may contain a secret"),
+        ("duckdb://md:db?motherduck_token=open-sesame", "people", "may contain a secret"),
+        ("host=db user=x password=open-sesame", "people", "does not say which kind of database"),
         ("mysql://reader@127.0.0.1/db", "people", "pip install 'ibis-framework[mysql]'"),
     ],
 )
@@ -178,7 +178,7 @@ def test_an_address_that_is_no_store_is_refused_without_repeating_it(place, caps
     for command in (["status"], ["delete", "p1"], ["check"]):
         assert run([*command, "--store", place]) == 2
         err = capsys.readouterr().err
-        assert "which is no store" in err
+        assert "which is not a store" in err
         assert "open-sesame" not in err
 
 

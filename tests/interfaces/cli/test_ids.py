@@ -12,7 +12,7 @@ import pytest
 
 from undeleted.curate.curator import Curator
 from undeleted.curate.mechanisms import NoisyCount
-from undeleted.errors import BadQuestion
+from undeleted.errors import Misuse
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
 from undeleted.interfaces.cli import run
@@ -108,7 +108,7 @@ def test_ids_that_are_not_there_are_written_where_a_script_finds_them(store, tmp
     listed.write_text("ann \nnobody \nann \n  \n7\n", encoding="utf-8")
     capfd.readouterr()
     assert run(["delete", "--store", store, "--from", str(listed), "--unknown", str(unknown)]) == 0
-    assert f"3 ids are not there, or not any more: {unknown}" in capfd.readouterr().out
+    assert f"3 ids are not in the store (never there, or deleted): {unknown}" in capfd.readouterr().out
     assert unknown.read_text(encoding="utf-8") == "nobody \nann \n  \n"
     assert unknown.stat().st_mode & 0o777 == 0o600
     assert run(["delete", "--store", store, "1.5", "--unknown", str(unknown)]) == 2, "never over a file"
@@ -145,8 +145,29 @@ def test_ids_in_python_are_texts_or_numbers():
     with Curator(Schema([Number("x", min=0, max=9)], id="id"), Budget(1.0)) as curator:
         curator.publish({"id": ["b'a'", "7", "a"], "x": [1, 2, 3]}, {"people": NoisyCount(Budget(1.0))})
         for no_id in (b"a", None, ["a"]):
-            with pytest.raises(BadQuestion, match="an id of type"):
+            with pytest.raises(Misuse, match=r"an id (cannot be of type|is missing)"):
                 curator.delete(["7", no_id])
         absent = []
         done = curator.delete(7, "nobody", 7, unknown=absent.append)
         assert (done.deleted, done.unknown, absent) == (1, 2, ["nobody", "7"])
+
+
+def test_a_column_of_a_csv_file_is_a_list_of_ids(tmp_path, monkeypatch, capsys):
+    """Every id of a table leaves through the very file that it came from."""
+    monkeypatch.chdir(tmp_path)
+    as_csv(tmp_path / "people.csv")
+    (tmp_path / "spec.toml").write_text(SPEC.format(source="people.csv"))
+    assert run(["publish", "spec.toml"]) == 0
+    assert run(["delete", "--from", "people.csv", "--column", "person"]) == 2
+    assert "has no column 'person'; nobody was deleted" in capsys.readouterr().err
+    assert run(["delete", "--column", "id", "7"]) == 2
+    assert run(["delete", "--from", "people.csv", "--column", "id", "--json"]) == 0
+    done = json.loads(capsys.readouterr().out)
+    assert (done["deleted"], done["unknown"]) == (len(IDS), 0)
+
+
+def test_deleting_by_a_condition_is_refused_with_the_way_to_do_it(capsys):
+    assert run(["delete", "--where", "age > 90"]) == 2
+    said = capsys.readouterr().err
+    assert "would read the data of those who stay" in said
+    assert "Ask the source for the ids" in said

@@ -121,7 +121,7 @@ def test_forests_clusters_and_recommendations_are_publications_too(here, capsys)
     assert all(a["low"] <= a["estimate"] <= a["high"] for a in as_json(capsys, "show", "groups"))
     assert "rich & old" in json.dumps(as_json(capsys, "show", "goes"))
     for name in ("groups", "goes", "trees"):
-        assert run(["export", name, "--format", "csv"]) == 0
+        assert run(["export", name, "--cells", "--format", "csv"]) == 0
         assert len(capsys.readouterr().out.splitlines()) > 3
     (here / "leavers.txt").write_text("\n".join(row[0] for row in rows if row[3] == "true") + "\n")
     assert run(["delete", rows[0][0]]) == 0
@@ -130,18 +130,18 @@ def test_forests_clusters_and_recommendations_are_publications_too(here, capsys)
     assert predicted(capsys, "trees")[1][0] is False
     assert share_of_the_rich(capsys, "trees") < 0.05, "all who were rich have left"
     assert "rich & old" not in json.dumps(as_json(capsys, "show", "goes"))
-    assert as_json(capsys, "check") == {"whole": True, "problems": [], "rule": 2}
+    assert as_json(capsys, "check") == {"intact": True, "problems": [], "rule": 2}
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("clusters = 2", "clusters = 0", "clusters = 0 must be"),
-        ("clusters = 2", "clusters = 2.5", "must be a whole number"),
+        ("clusters = 2", "clusters = 2.5", "must be an integer"),
         ('features = ["age", "pay"], clusters', 'features = ["city"], clusters', "k-means takes numbers"),
-        ("at_most = 2", "at_most = 1", "no cap on the items"),
+        ("at_most = 2", "at_most = 1", "not a valid cap on the items"),
         ('["rich", "old", "far"]', '["rich", "age"]', "recommender takes booleans"),
-        ("trees = 5", "trees = 0", "trees = 0 makes no forest"),
+        ("trees = 5", "trees = 0", "a forest cannot have trees = 0"),
         ("depth = 4", "depths = 4", "Did you mean `depth`"),
         ('features = ["age"], target = "pay"', 'features = ["age"], target = "age"', "both a feature"),
     ],
@@ -187,7 +187,7 @@ def test_models_are_published_shown_and_predict_from_the_current_state(here, cap
     assert share_of_the_rich(capsys, "places") < 0.05, (
         "all who were rich have left"
     )  # a hundred counts: noise has one or two
-    assert as_json(capsys, "check") == {"whole": True, "problems": [], "rule": 2}
+    assert as_json(capsys, "check") == {"intact": True, "problems": [], "rule": 2}
     odds = as_json(capsys, "show", "logit")
     assert {a["of"] for a in odds} == {f"True against False ~ {n}" for n in ("(intercept)", "age", "pay")}
     assert run(["show", "line", "--predict", "rows.csv"]) == 0

@@ -67,7 +67,7 @@ def test_privacy_of_those_who_stay(capsys):
         (["verify", "exact-sum", "--k", "4"], "k must be between 1 and n = 3"),
         (["verify", "xor-pad", "--domain", "3"], "power of two"),
         (["verify", "noisy-sum", "--ratio", "half"], "not a fraction"),
-        (["verify", "noisy-sum", "--ratio", "2"], "strictly between 0 and 1"),
+        (["verify", "noisy-sum", "--ratio", "2"], "from 1e-9 to 1 − 1e-9"),
         (["verify", "exact-sum", "--leakage", "shared"], "leaky mechanisms"),
         (["verify", "exact-sum", "--epsilon", "-1"], "non-negative"),
         (["verify", "exact-sum", "--game", "any"], "verify --help"),
@@ -97,7 +97,7 @@ def test_a_cell_of_the_survey_with_its_witness(capsys):
     assert (found["holds"], found["paper"], found["agrees"]) == (False, False, True)
     assert run(["definitions", "show", "chourasia-shah-2023", "--on", "xor-pad"]) == 0
     shown = capsys.readouterr().out
-    for words in ("it holds", "the paper     it holds", "Chourasia and Shah", "simplified"):
+    for words in ("it holds", "the paper            it holds", "Chourasia and Shah", "simplified"):
         assert words in shown
 
 

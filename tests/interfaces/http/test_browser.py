@@ -90,7 +90,7 @@ def test_whoever_cannot_reach_the_service_is_told_so(browser, tmp_path):
         found.click("text=Delete my record")
         found.wait_for_selector("#step [role=alert]:has-text('cannot be reached')")
     assert found.locator("[role=alert]").count() == 1
-    assert "asking twice is safe" in found.locator("[role=alert]").inner_text()
+    assert "sending it twice is safe" in found.locator("[role=alert]").inner_text()
     found.close()
     assert published.is_there(3)
 
@@ -198,7 +198,7 @@ def test_the_median_is_walked_point_by_point(page):
 
 def test_two_means_give_up_points_and_the_picture_appears_on_the_left_alone(page):
     page.goto("/lab")
-    page.click("text=2-means gives up its points")
+    page.click("text=2-means reveals its points")
     page.click("text=Delete all")
     page.wait_for_selector("#says1.bad")
     drawn(page)
@@ -307,7 +307,7 @@ def test_a_reader_logs_in_and_out(browser, tmp_path):
         page.click("text=Dashboard")
         page.wait_for_selector("text=What is published")
         page.click("text=Log out")
-        page.wait_for_selector("text=A key, please")
+        page.wait_for_selector("text=Log in with a key")
         page.close()
 
 

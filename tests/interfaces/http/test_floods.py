@@ -242,7 +242,7 @@ def test_refusing_is_constant_bytes_and_the_end_and_not_a_line_of_log_each(publi
             assert all(one.transport.closed for one in refused)
             assert wire(GET % b"/health/live").transport.said.startswith(b"HTTP/1.1 200")
             app._slots = 0
-            app.service.standing.tell()
+            app.service.store_health.tell()
 
     with kept_log() as lines:
         asyncio.run(main())
@@ -270,7 +270,7 @@ def test_what_arrives_and_is_not_whole_is_held_up_to_a_bound(published, monkeypa
 
 def test_a_body_that_does_not_come_is_told_in_the_end(published):
     async def main():
-        async with wires(published, patience=0.1) as (_, wire):
+        async with wires(published, timeout=0.1) as (_, wire):
             start = b"POST /v1/deletions HTTP/1.1\r\n" + HEAD + b"Content-Length: 500\r\n\r\n{"
             one = wire(start)
             while not one.transport.closed:
@@ -297,7 +297,7 @@ def test_nobody_waits_for_a_store_that_is_stuck(published, monkeypatch):
         return one.transport.said[:12]
 
     async def main():
-        async with wires(published, patience=0.5) as (_, wire):
+        async with wires(published, timeout=0.5) as (_, wire):
             first, second = wire(told(published, 1)), wire(told(published, 2))
             assert [await answered(first), await answered(second)] == [b"HTTP/1.1 503"] * 2
             assert await answered(wire(told(published, 3))) == b"HTTP/1.1 503"
@@ -424,7 +424,7 @@ def test_trailers_have_the_length_of_a_head(published):
 
 def test_whoever_has_been_answered_makes_room_and_is_not_kept_for_ever(published, monkeypatch):
     """Health answered, with and without a body that comes after the answer."""
-    monkeypatch.setattr(protocol, "PATIENCE", 0.1)
+    monkeypatch.setattr(protocol, "HEAD_TIMEOUT", 0.1)
     early = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n"
 
     async def main():

@@ -42,13 +42,13 @@ LESS_AND_AT_ONCE = (
     + """
 from undeleted.curate.stores import Store
 whole = Store.delete_tagged
-Store.delete_tagged = lambda self, tags, fold=None, *, alike=False: whole(self, tags, fold)
+Store.delete_tagged = lambda self, tags, fold=None, *, dummy_work=False: whole(self, tags, fold)
 """
 )
 LATE = """
 import time
 from undeleted.interfaces.http import leaving, service
-known, issued, told = set(), {}, leaving.told
+known, issued, told = set(), {}, leaving.success
 first, checked = service.Service.start, service.Service._checked
 async def start(self):
     known.update(self.store.tags())
@@ -62,7 +62,7 @@ def late(service, certificate):
     while time.perf_counter() < end:
         pass
     return told(service, certificate)
-service.Service.start, service.Service._checked, leaving.told = start, check, late
+service.Service.start, service.Service._checked, leaving.success = start, check, late
 """
 START = """
 import sys

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from undeleted.errors import AlreadyThere, BadFile, BadQuestion, UnknownName
+from undeleted.errors import AlreadyExists, BadFile, Misuse, UnknownName
 from undeleted.interfaces.cli import run
 from undeleted.interfaces.http.keys import Keys
 
@@ -43,14 +43,14 @@ def test_an_expired_key_is_none(keys):
 
 def test_names_are_taken_once_and_roles_are_known(keys):
     keys.create("ci", "operator")
-    with pytest.raises(AlreadyThere):
+    with pytest.raises(AlreadyExists):
         keys.create("ci", "reader")
     with pytest.raises(UnknownName, match="reader"):
         keys.create("x", "readers")
     with pytest.raises(UnknownName):
         keys.revoke("nobody")
     for name in ("", " x", "a\nb", "x" * 65):
-        with pytest.raises(BadQuestion):
+        with pytest.raises(Misuse):
             keys.create(name, "reader")
     assert [key.name for key in keys.all()] == ["ci"]
 

@@ -75,8 +75,8 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path, monkeypatch, caps
     assert run(["reproduce", "--quick", "--out", str(tmp_path)]) == 0
     assert ran == ["P3", "D4", "D4", "M4"], "what was done is not done again"
     said = capsys.readouterr()
-    assert "stopped; the same command goes on where it was" in said.err
-    assert "1 of 3 claims were there already" in said.err
+    assert "stopped; run the same command again to continue" in said.err
+    assert "1 of 3 claims were already done" in said.err
     assert said.out.count("P3  ") == 2, "what is there is shown again"
     assert list(kept(tmp_path)["claims"]) == ["P3", "D4", "M4"]
 

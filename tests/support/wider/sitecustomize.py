@@ -1,4 +1,4 @@
-"""Python runs this by itself before anything else, where this folder is on its path."""
+"""Python runs this file at start-up if this folder is on its path."""
 
 import contextlib
 import os

@@ -1,19 +1,29 @@
-"""Engines add a statistic up over a table.  `Totals` is an engine bound to one table.
+"""Engines sum a statistic over a table.  `Totals` is an engine bound to one table.
 
-A mechanism sees data through `Totals` alone, and asks for sums; the two that need something else ask for
-just that, by name.
+A mechanism sees data only through `Totals`, and requests sums; for the two mechanisms that need something
+else, `Totals` has a separate method each.
 """
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from undeleted.curate.statistics import Statistic
 from undeleted.foundations import registry
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema import GridColumn, Text
 
+if TYPE_CHECKING:
+    from undeleted.curate.engines.arrays import Arrays
+    from undeleted.curate.engines.ibis import Ibis
+
+__all__ = [
+    "Arrays",
+    "Ibis",
+    "Totals",
+]
+
 
 class Totals(Protocol):
-    """What a mechanism may ask of the data, once."""
+    """The queries that a mechanism may make on the data, once."""
 
     @property
     def rows_per_person(self) -> int:
@@ -23,7 +33,7 @@ class Totals(Protocol):
         """The exact sum of the statistic over all records."""
 
     def total_at(self, statistic: Statistic, cells: IntArray) -> IntArray:
-        """The exact sum at some cells of a statistic of one block, which may be too wide to hold."""
+        """The exact sum at some cells of a one-block statistic, which may be too large for memory."""
 
     def posts(self, column: Text) -> tuple[str, ...]:
         """All texts of a column, sorted: for the bulletin board."""
@@ -32,9 +42,5 @@ class Totals(Protocol):
         """The code of rank ⌈n/2⌉: for the frozen median."""
 
 
-def __getattr__(name: str) -> Any:
-    return registry.lookup(__name__, name)
-
-
-def __dir__() -> list[str]:
-    return registry.directory(__name__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = registry.on_demand(__name__, __all__)

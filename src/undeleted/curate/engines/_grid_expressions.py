@@ -1,34 +1,34 @@
-"""Columns of a database put on the grid by expressions: the same integers as in numpy, row for row.
+"""Put database columns on the grid with expressions: the same integers as in numpy, row by row.
 
-Only where expressions are exact on every backend: whole numbers on a grid of whole numbers, truths, and
-texts that are compared.  Everything else (floats, decimals, numbers written as texts) is judged here, value
-by value, by `foundations.schema`.  Ibis writes `//` as a division of floats, so quotients are taken of exact
-multiples and corrected by their rest, and what does not fit 64 bits is decimal.
+This is done only where expressions are exact on every backend: integers on a grid of integers, booleans, and
+comparisons of texts.  All other values (floats, decimals, numbers written as texts) are encoded here, one by
+one, by `foundations.schema`.  Ibis compiles `//` to a division of floats, so only exact multiples are
+divided, and the quotient is corrected by its remainder; what does not fit in 64 bits is a decimal.
 """
 
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 import ibis
 
 from undeleted.errors import BadColumns
 from undeleted.foundations.schema import Boolean, Category, Column, GridColumn, Number
+from undeleted.foundations.types import Expression
 
-_NARROW = 2**62  # within it differences of 64-bit integers are 64-bit integers
+_NARROW = 2**62  # differences of integers below it fit in 64 bits
 _WIDE = "decimal(38, 0)"
 _WIDEST = 38  # digits; databases have integers that need more, and those are read as texts
-_DECIMALS = 10**37  # what a wide decimal holds
+_DECIMALS = 10**37  # the largest power of ten that a wide decimal holds
 
 
 @dataclass(frozen=True)
 class Misfit:
-    """Rows that a rule refuses: which rule, which rows, and what it says."""
+    """Rows that a rule refuses: the rule, the rows, and the rule's message."""
 
     rule: str
-    rows: Any
+    rows: Expression
     text: str
 
 
@@ -36,13 +36,13 @@ class Misfit:
 class OnGrid:
     """A column's code, whether it counts, and what its rules refuse."""
 
-    code: Any
-    kept: Any
+    code: Expression
+    kept: Expression
     refused: Sequence[Misfit]
 
 
-def on_grid(column: GridColumn, values: Any) -> OnGrid | None:
-    """The expressions of a column, or None if its values must be judged one by one."""
+def on_grid(column: GridColumn, values: Expression) -> OnGrid | None:
+    """The expressions of a column, or None if its values must be encoded one by one."""
     kind = values.type()
     match column:
         case Number() if kind.is_integer() or (kind.is_decimal() and kind.scale == 0):
@@ -56,11 +56,11 @@ def on_grid(column: GridColumn, values: Any) -> OnGrid | None:
     return None
 
 
-def plain(values: Any, postgres: bool) -> Any:
-    """A column as both sides read it: one meaning here and there, and nothing that one of them cannot hold.
+def plain(values: Expression, postgres: bool) -> Expression:
+    """A column in a form that has the same meaning, and can be held, in the database and here.
 
-    PostgreSQL pads char(n), and compares enumerations with nothing but themselves: joined to an empty text
-    they are texts.  Its decimals may be no number, which Arrow does not have.
+    PostgreSQL pads char(n), and compares an enumeration only with itself; concatenated to an empty text, both
+    become texts.  Its decimals may be NaN, which Arrow's decimals do not have.
     """
     kind = values.type()
     if kind.is_string():
@@ -69,12 +69,12 @@ def plain(values: Any, postgres: bool) -> Any:
         number = values.cast("float64")
         return number.isnan().ifelse(ibis.null(_WIDE), values.cast(_WIDE)) if postgres else values.cast(_WIDE)
     if kind.is_uuid() or kind.is_decimal() or kind.is_unknown():
-        return values.cast("string")  # as it is written, and not as a driver makes it
+        return values.cast("string")  # as it is written, not as a driver converts it
     return values
 
 
-def as_id(values: Any, kind: Any, name: str) -> Any:
-    """Whose record it is, as text: what a request to delete will say.  `kind` is its kind in the table."""
+def as_id(values: Expression, kind: Expression, name: str) -> Expression:
+    """A person's id as text, as a request to delete will write it.  `kind` is its type in the table."""
     whole = kind.is_integer() or (kind.is_decimal() and kind.scale == 0)
     if not (kind.is_string() or kind.is_uuid() or whole):
         problem = f"is {kind} in the table; an id is a text, a whole number or a UUID."
@@ -82,21 +82,21 @@ def as_id(values: Any, kind: Any, name: str) -> Any:
     return values if values.type().is_string() else values.cast("string")
 
 
-def wrong_type(column: Column, kind: Any) -> BadColumns:
-    """A column of texts that is none in the database."""
-    problem = f"is {kind} in the table; a text is read from a column of texts."
-    return BadColumns([column.name], problem, "Cast it in a view, or declare it as what it is.")
+def wrong_type(column: Column, kind: Expression) -> BadColumns:
+    """The error for a column that is declared as text, and has another type in the database."""
+    problem = f"is {kind} in the table; a text column must be text there."
+    return BadColumns([column.name], problem, "Cast it in a view, or declare its actual type.")
 
 
-def absent(values: Any) -> Any:
-    """Which rows have no value: NULL, an empty text, not a number."""
+def absent(values: Expression) -> Expression:
+    """Which rows have no value: NULL, an empty text or NaN."""
     kind = values.type()
     if kind.is_string():
         return values.isnull() | (values == "")
     return values.isnull() | values.isnan() if kind.is_floating() else values.isnull()
 
 
-def _whole(column: Number, values: Any) -> OnGrid:
+def _whole(column: Number, values: Expression) -> OnGrid:
     low, high, step = int(column.min), int(column.max), int(column.step)
     kind = values.type()
     signed = kind.is_integer() and str(kind).lstrip("!") != "uint64"
@@ -117,16 +117,18 @@ def _whole(column: Number, values: Any) -> OnGrid:
     return _ruled(column, code, missing, outside, off)
 
 
-def _quotient(multiple: Any, step: int, wide: bool) -> Any:
-    """An exact multiple of the step divided by it: a guess in floats, corrected by what it leaves."""
+def _quotient(multiple: Expression, step: int, wide: bool) -> Expression:
+    """Divide an exact multiple of the step by the step: a guess in floats, corrected by its remainder."""
     kind = _WIDE if wide else "int64"
     guess = (multiple.cast("float64") / _float(float(step))).round().cast(kind)
     left = multiple - guess * number(step, wide)
     return guess + (left.cast("float64") / _float(float(step))).round().cast(kind)
 
 
-def _ruled(column: Number, code: Any, missing: Any, outside: Any, off: Any) -> OnGrid:
-    return _judged(
+def _ruled(
+    column: Number, code: Expression, missing: Expression, outside: Expression, off: Expression
+) -> OnGrid:
+    return _apply_rules(
         column,
         code,
         Misfit("missing", missing, "values must be present"),
@@ -135,7 +137,7 @@ def _ruled(column: Number, code: Any, missing: Any, outside: Any, off: Any) -> O
     )
 
 
-def _category(column: Category, texts: Any) -> OnGrid:
+def _category(column: Category, texts: Expression) -> OnGrid:
     missing = absent(texts)
     fallback = column.values.index(column.other) if column.other is not None else -1
     code = ibis.cases(
@@ -143,21 +145,21 @@ def _category(column: Category, texts: Any) -> OnGrid:
         else_=ibis.literal(fallback, "int64"),
     )
     unknown = (code == -1) & ~missing
-    return _judged(
+    return _apply_rules(
         column,
         (code == -1).ifelse(
             _int64(0), code
-        ),  # never outside of the grid, whatever comes after the rules were held
+        ),  # never outside the grid, even for rows that arrive after the rules were checked
         Misfit("missing", missing, "values must be present"),
         Misfit("unknown", unknown, "values must be among the declared categories"),
     )
 
 
-def _boolean(column: Boolean, values: Any) -> OnGrid:
+def _boolean(column: Boolean, values: Expression) -> OnGrid:
     missing = absent(values)
     true = values if values.type().is_boolean() else values == 1
     wrong = ibis.literal(False) if values.type().is_boolean() else (values != 0) & (values != 1)
-    return _judged(
+    return _apply_rules(
         column,
         true.fill_null(False).ifelse(_int64(1), _int64(0)),
         Misfit("missing", missing, "values must be present"),
@@ -165,76 +167,81 @@ def _boolean(column: Boolean, values: Any) -> OnGrid:
     )
 
 
-def _judged(column: GridColumn, code: Any, *misfits: Misfit) -> OnGrid:
-    """Rules that say error refuse the table; rules that say drop leave the row out."""
+def _apply_rules(column: GridColumn, code: Expression, *misfits: Misfit) -> OnGrid:
+    """Apply the rules: `error` refuses the table, `drop` leaves the row out."""
     dropped = [m.rows for m in misfits if getattr(column, m.rule) == "drop"]
     refused = [m for m in misfits if getattr(column, m.rule) == "error"]
     kept = ~reduce(operator.or_, dropped) if dropped else ibis.literal(True)
     return OnGrid(kept.ifelse(code, _zero(code)), kept, refused)
 
 
-def _zero(code: Any) -> Any:
+def _zero(code: Expression) -> Expression:
     return ibis.literal(0).cast(code.type())
 
 
-def number(value: int, wide: bool) -> Any:
-    """A whole number of the kind it is compared with; a wide one is written as a text, which none cuts."""
+def number(value: int, wide: bool) -> Expression:
+    """An integer of the type it is compared with; a wide one is cast from text, which nothing truncates."""
     return ibis.literal(str(value)).cast(_WIDE) if wide else ibis.literal(value, "int64")
 
 
-def _float(value: float) -> Any:
-    """A floating-point constant, to the last bit: as a text it is read as nearest, as decimals it may not."""
+def _float(value: float) -> Expression:
+    """A float constant, exact to the last bit: text is rounded to the nearest float, decimals may not be."""
     return ibis.literal(repr(value)).cast("float64")
 
 
 class Code:
-    """A code as statistics know it: they add, multiply, subtract and compare it, and cut it by `//`."""
+    """A code as statistics use it: they add, multiply, subtract and compare it, and split it by `//`."""
 
-    def __init__(self, expression: Any, offset: int = 0, run: int = 1) -> None:
+    def __init__(self, expression: Expression, offset: int = 0, run: int = 1) -> None:
         self.expression, self.offset, self.run = expression, offset, run
 
-    def __add__(self, other: Any) -> "Code":
+    def __add__(self, other: Expression) -> "Code":
         if isinstance(other, int):
             return Code(self.expression, self.offset + other, self.run)
+        if isinstance(other, Code) and other.run != 1:
+            return other + self
+        if self.run != 1:  # cells of a group: whole runs further on
+            further = _plain(other) * number(self.run, self.expression.type().is_decimal())
+            return Code(self.expression + further, self.offset, self.run)
         return Code(self.value + _plain(other))
 
     def __radd__(self, other: int) -> "Code":
         return self + other
 
-    def __sub__(self, other: Any) -> "Code":
+    def __sub__(self, other: Expression) -> "Code":
         return self + -other if isinstance(other, int) else Code(self.value - _plain(other))
 
     def __rsub__(self, other: int) -> "Code":
         return self * -1 + other
 
-    def __mul__(self, other: Any) -> "Code":
+    def __mul__(self, other: Expression) -> "Code":
         factor = _int64(other) if isinstance(other, int) else _plain(other)
         return Code(self.value * factor)
 
     __rmul__ = __mul__
 
     def __ge__(self, least: int) -> "Code":
-        """1 where it is at least so much, and 0 elsewhere."""
+        """1 where the code is at least `least`, and 0 elsewhere."""
         value = self.value
         return Code((value >= number(least, value.type().is_decimal())).ifelse(_int64(1), _int64(0)))
 
     def __mod__(self, run: int) -> "Code":
-        """What is left of it in a run of so many; codes are never negative."""
+        """The remainder in a run of `run` codes; codes are never negative."""
         value = self.value
         return Code(value % number(run, value.type().is_decimal()))
 
     def __floordiv__(self, run: int) -> "Code":
-        """Runs of so many codes, each known by its first: nothing is divided until the answer is here."""
+        """Group codes into runs of `run`, each named by its first; the query's answer is divided later."""
         if self.offset or self.run != 1:
-            raise TypeError("only a column's own code is cut into runs")
+            raise TypeError("only a column's own code can be split into runs")
         e = self.expression
         if run == 1:
             return self
         return Code(e - e % number(run, e.type().is_decimal()), 0, run)
 
     @property
-    def value(self) -> Any:
-        """The expression, offset and all."""
+    def value(self) -> Expression:
+        """The expression including its offset."""
         if self.run != 1:
             raise TypeError("a run of codes is a cell, not a number")
         if not self.offset:
@@ -242,9 +249,9 @@ class Code:
         return self.expression + number(self.offset, self.expression.type().is_decimal())
 
 
-def _int64(value: int) -> Any:
+def _int64(value: int) -> Expression:
     return ibis.literal(value, "int64")
 
 
-def _plain(other: Any) -> Any:
+def _plain(other: Expression) -> Expression:
     return other.value if isinstance(other, Code) else other

@@ -1,9 +1,8 @@
-"""Add statistics up with numpy, in blocks of rows, exactly."""
+"""Sum statistics with numpy, in blocks of rows, exactly."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from undeleted.curate.statistics import Statistic
 from undeleted.errors import NoRecords
 from undeleted.foundations.arrays import IntArray, wide
 from undeleted.foundations.schema import GridColumn, Table, Text
+from undeleted.foundations.types import Expression, Terms
 
 _ROWS = 1 << 16  # rows added at a time: small enough for the cache
 
@@ -27,7 +27,7 @@ class Arrays:
     """
 
     table: Table
-    stands_still = True  # what is added up is what is read: both are in memory
+    is_snapshot = True  # sums and records come from the same data in memory
 
     @property
     def rows_per_person(self) -> int:
@@ -50,18 +50,18 @@ class Arrays:
         return total
 
     def total_at(self, statistic: Statistic, cells: IntArray) -> IntArray:
-        """A constant in one cell is counted by bisection; otherwise every record looks its cells up."""
+        """Count by bisection if a record adds a constant to one cell; else look up every record's cells."""
         statistic.check_no_overflow(self.table.rows)
         terms = statistic.terms(self._sorted_codes(statistic))
         if len(terms) > 1 or np.ndim(terms[0][1]) != 0:
             return _add_at(terms, cells)
         [(cell, value)] = terms
-        found = np.sort(cell, kind="stable")  # linear where sorted codes give sorted cells
-        cells = cells.astype(found.dtype)  # mixed signs would be compared as floating point
-        first = np.searchsorted(found, cells, side="left")
-        return np.asarray((np.searchsorted(found, cells, side="right") - first) * value, dtype=np.int64)
+        ordered = np.sort(cell, kind="stable")  # linear where sorted codes give sorted cells
+        cells = cells.astype(ordered.dtype)  # mixed signs would be compared as floating point
+        first = np.searchsorted(ordered, cells, side="left")
+        return np.asarray((np.searchsorted(ordered, cells, side="right") - first) * value, dtype=np.int64)
 
-    def _sorted_codes(self, statistic: Statistic) -> dict[str, Any]:
+    def _sorted_codes(self, statistic: Statistic) -> dict[str, Expression]:
         """The codes of complete rows; those of a single column sorted, once for all levels of a tree."""
         complete = self.table.complete(statistic.columns)
         if statistic.names not in self._remembered:
@@ -71,7 +71,7 @@ class Arrays:
         return self._remembered[statistic.names]
 
     @cached_property
-    def _remembered(self) -> dict[tuple[str, ...], dict[str, Any]]:
+    def _remembered(self) -> dict[tuple[str, ...], dict[str, Expression]]:
         """Sorted codes, by column."""
         return {}
 
@@ -87,7 +87,7 @@ class Arrays:
         rank = (codes.size + 1) // 2 - 1
         return int(np.partition(codes, rank)[rank])
 
-    def _blocks(self, statistic: Statistic) -> Iterator[tuple[dict[str, Any], int]]:
+    def _blocks(self, statistic: Statistic) -> Iterator[tuple[dict[str, Expression], int]]:
         complete = self.table.complete(statistic.columns)
         for start in range(0, self.table.rows, _ROWS):
             keep = complete[start : start + _ROWS]
@@ -97,8 +97,8 @@ class Arrays:
             yield code, int(keep.sum())
 
 
-def _add_at(terms: Sequence[tuple[Any, Any]], cells: IntArray) -> IntArray:
-    """Sums of what records add to some cells, asked for in any order."""
+def _add_at(terms: Terms, cells: IntArray) -> IntArray:
+    """The sums of what records add to some cells, which may be in any order."""
     order = np.argsort(cells)
     wanted, total = cells[order], np.zeros(cells.size, dtype=np.int64)
     for cell, value in terms:

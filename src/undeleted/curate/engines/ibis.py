@@ -1,24 +1,23 @@
-"""Add statistics up where the data live: DuckDB, PostgreSQL, Spark, or any other backend of Ibis.
+"""Sum statistics inside the database: DuckDB, PostgreSQL, Spark, or any other backend of Ibis.
 
-The same statistics as everywhere, each written once: their terms become sums and grouped counts, and only
-totals travel.  All sums that need no grouping are asked for together; cells that share an expression share a
-query; a grown tree asks one grouped count per level.
+The statistics are the same as in the other engines, each written once: their terms become sums and grouped
+counts, and only totals are transferred.  All sums that need no grouping are requested together; cells that
+share an expression share a query; a grown tree needs one grouped count per level.
 
-Columns whose values databases do not all judge alike (floats, decimals, numbers written as texts) are read,
-put on the grid value by value and added up here.
+Columns whose values not all databases treat the same way (floats, decimals, numbers written as texts) are
+read, put on the grid value by value, and summed here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
 
 import ibis
 import numpy as np
 import pyarrow as pa
 
-from undeleted.curate.connections import complaint
+from undeleted.curate.connections import database_error
 from undeleted.curate.engines._grid_expressions import (
     Code,
     OnGrid,
@@ -32,16 +31,17 @@ from undeleted.curate.engines._grid_expressions import (
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.files import ROWS, in_blocks, joined, small
 from undeleted.curate.statistics import Statistic
-from undeleted.errors import BadColumns, BadQuestion, NoRecords, RejectedValue, StoreError
+from undeleted.errors import BadColumns, BadSetting, NoRecords, RejectedValue, StoreError
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema import GridColumn, Schema, Table, Text
+from undeleted.foundations.types import Expression, Terms
 
-_AT_ONCE = 400  # sums in one query; some databases take 1,600 columns
+_AT_ONCE = 400  # sums in one query; some databases allow 1,600 columns
 _SLICE = 2_000_000  # rows that a backend without cursors hands over at a time
 
 
 class Ibis:
-    """A table of a database, ready to be summed; the rules of the schema are held over it first.
+    """A table of a database, ready to be summed; the rules of the schema are checked first.
 
     >>> import ibis
     >>> from undeleted.foundations.schema import Number
@@ -51,9 +51,9 @@ class Ibis:
     array([58])
     """
 
-    stands_still = False  # the table may change before its records are read
+    is_snapshot = False  # the table may change before its records are read
 
-    def __init__(self, schema: Schema, table: Any, name: str = "the table") -> None:
+    def __init__(self, schema: Schema, table: Expression, name: str = "the table") -> None:
         self.schema, self.name = schema, name
         wanted = [*schema.names, *([schema.id] if schema.id is not None else [])]
         lacking = [column for column in wanted if column not in table.columns]
@@ -61,7 +61,7 @@ class Ibis:
             raise BadColumns(lacking, f"not in {name}.", f"It has {', '.join(table.columns)}.")
         if schema.id is not None and schema.excess == "drop":
             problem = "a table in a database has no first rows, so none can be dropped as excess."
-            raise BadQuestion(problem, 'Choose excess = "error", or cap the rows of a person in a view.')
+            raise BadSetting(problem, 'Choose excess = "error", or cap the rows of a person in a view.')
         postgres = _backend_of(table) in ("postgres", "risingwave", "materialize")
         read = {name: plain(table[name], postgres) for name in wanted}
         if schema.id is not None:
@@ -69,7 +69,7 @@ class Ibis:
         raw, table = table, table.select(**read)
         self._raw = table
         self._columns: dict[str, OnGrid] = {}
-        self._decimals: set[str] = set()  # decimals travel as texts
+        self._decimals: set[str] = set()  # decimals that are transferred as texts
         for column, before in ((c, raw[c.name].type()) for c in schema.columns):
             values = table[column.name]
             if isinstance(column, Text):
@@ -83,12 +83,12 @@ class Ibis:
                 self._columns[column.name] = there
         self._numbers = {
             name: i for i, name in enumerate(self._columns)
-        }  # names may be too long to be longer
+        }  # numbers, because a prefix could make a name too long
         grids = {f"code{i}": self._columns[n].code for n, i in self._numbers.items()}
         grids |= {f"kept{i}": self._columns[n].kept for n, i in self._numbers.items()}
         self._grid = table.select(**grids) if grids else table
         self._totals: dict[Statistic, IntArray] = {}
-        self._totals_at: dict[Statistic, dict[int, int]] = {}  # of those that were asked for some cells only
+        self._totals_at: dict[Statistic, dict[int, int]] = {}  # where only some cells were requested
 
     @property
     def rows_per_person(self) -> int:
@@ -100,37 +100,37 @@ class Ibis:
 
     @cached_property
     def rows(self) -> int:
-        """How many rows there are; asked once, with whether every rule holds."""
-        asked: dict[str, Any] = {"rows": self._raw.count()}
+        """The number of rows; one query counts them and checks every rule."""
+        asked: dict[str, Expression] = {"rows": self._raw.count()}
         refused = [(column, misfit) for column, grid in self._columns.items() for misfit in grid.refused]
         for i, (_, misfit) in enumerate(refused):
             asked[f"misfit{i}"] = misfit.rows.fill_null(True).sum()
         if self.schema.id is not None:
             asked["nameless"] = absent(self._raw[self.schema.id]).sum()
-        found = {k: int(v or 0) for k, v in self._ask(self._raw.aggregate(**asked)).to_pylist()[0].items()}
+        totals = {k: int(v or 0) for k, v in self._ask(self._raw.aggregate(**asked)).to_pylist()[0].items()}
         for i, (name, misfit) in enumerate(refused):
-            if found[f"misfit{i}"]:
+            if totals[f"misfit{i}"]:
                 remedy = f"Correct the rows, or choose another `{misfit.rule}` rule for the column."
-                raise RejectedValue(name, misfit.text, None, found[f"misfit{i}"], remedy)
-        if found.get("nameless"):
+                raise RejectedValue(name, misfit.text, None, totals[f"misfit{i}"], remedy)
+        if totals.get("nameless"):
             rule = "every row must have an id"
             raise RejectedValue(
-                str(self.schema.id), rule, None, found["nameless"], "Give the rows their ids."
+                str(self.schema.id), rule, None, totals["nameless"], "Give the rows their ids."
             )
         self._check_cap()
         if len(self._columns) < len(self.schema.columns):
-            _ = self._here  # its rules are held as it is read
-        return found["rows"]
+            _ = self._here  # reading it checks its rules
+        return totals["rows"]
 
     @cached_property
     def _here(self) -> Arrays:
-        """The table on the grid, without ids: for what is not added up in the database."""
+        """The table on the grid, without ids: for what is not summed in the database."""
         schema = Schema(self.schema.columns)
         wanted = [*schema.names, *([self.schema.id] if self.schema.id else [])]
         batches = self._batches(self._raw.select(*wanted))
         try:
             return Arrays(joined(schema, [small(block) for block in in_blocks(self.name, batches, schema)]))
-        except RejectedValue as error:  # rows of a database have no numbers
+        except RejectedValue as error:  # database rows are not numbered
             raise RejectedValue(error.column, error.rule, None, error.count, error.remedy) from None
 
     def _is_added_up_there(self, statistic: Statistic) -> bool:
@@ -150,7 +150,7 @@ class Ibis:
             remedy = f"{raised}, or cap them in a view."
             raise RejectedValue(self.schema.id, rule, None, int(excess), remedy)
 
-    # -- what mechanisms ask
+    # -- queries of mechanisms
 
     def total(self, statistic: Statistic) -> IntArray:
         if statistic not in self._totals:
@@ -158,9 +158,11 @@ class Ibis:
         return self._totals[statistic].copy()
 
     def prepare(self, statistics: Sequence[Statistic]) -> None:
-        """Add several statistics up with as few queries as their cells allow."""
-        sums: dict[tuple[Statistic, int], list[tuple[int, Any]]] = {}  # by statistic, cell: where, what
-        asked: list[Any] = []
+        """Sum several statistics with as few queries as their cells allow."""
+        sums: dict[
+            tuple[Statistic, int], list[tuple[int, Expression]]
+        ] = {}  # by statistic, cell: where, what
+        asked: list[Expression] = []
         for statistic in dict.fromkeys(statistics):
             if statistic in self._totals:
                 continue
@@ -170,31 +172,31 @@ class Ibis:
                 continue
             self._totals[statistic] = np.zeros(statistic.size, dtype=np.int64)
             complete = self._complete(statistic)
-            grouped: list[tuple[Code, list[tuple[int, Any]]]] = []
+            grouped: list[tuple[Code, list[tuple[int, Expression]]]] = []
             for start, (cell, value) in zip(statistic.places, self._terms(statistic), strict=True):
                 if not isinstance(cell, Code):
                     where = complete.ifelse(_summand(value), _summand(0))
                     sums.setdefault((statistic, start + cell), []).append((len(asked), where))
                     asked.append(where)
                     continue
-                alike = (
+                same = (
                     g for g in grouped if g[0].run == cell.run and g[0].expression.equals(cell.expression)
                 )
-                group = next(alike, None)
+                group = next(same, None)
                 if group is None:
                     group = (Code(cell.expression, 0, cell.run), [])
                     grouped.append(group)
                 group[1].append((start + cell.offset, value))
             for key, values in grouped:
                 self._add_groups(statistic, complete, key, values)
-        found = self._sums(asked)
+        totals = self._sums(asked)
         for (statistic, cell), parts in sums.items():
-            self._totals[statistic][cell] += sum(found[at] for at, _ in parts)
+            self._totals[statistic][cell] += sum(totals[at] for at, _ in parts)
 
     def total_at(self, statistic: Statistic, cells: IntArray) -> IntArray:
-        """One grouped query, of the cells that were asked for and no others.
+        """Run one grouped query, for the requested cells only.
 
-        Several cells that a record moves must differ by constants, such as a column's number in a box.
+        If a record moves several cells, they must differ by constants, such as a column's number in a box.
         """
         statistic.check_no_overflow(self.rows)
         numbers = cells.tolist()
@@ -209,22 +211,22 @@ class Ibis:
         summed = {f"v{i}": _summand(value) for i, (_, value) in enumerate(terms)}
         base = self._grid.filter(self._complete(statistic)).select(first=key.expression, **summed)
         wanted = sorted({(n - c.offset) * key.run for n in numbers for c, _ in terms if n >= c.offset})
-        if statistic.size > 4 * len(numbers):  # most cells were not asked for: leave them where they are
+        if statistic.size > 4 * len(numbers):  # most cells were not requested: do not transfer them
             wide = base.first.type().is_decimal()
             kind = pa.decimal128(38, 0) if wide else pa.int64()
             asked = ibis.memtable(pa.table({"first": pa.array(_as(wanted, wide), type=kind)}))
             base = base.semi_join(asked, "first")
         answer = self._ask(base.group_by("first").aggregate(**{v: base[v].sum() for v in summed}), local=True)
-        found: dict[int, int] = {}
+        totals: dict[int, int] = {}
         groups = [int(first) // key.run for first in answer["first"].to_pylist()]
         for i, (cell, _) in enumerate(terms):
             for group, total in zip(groups, answer[f"v{i}"].to_pylist(), strict=True):
-                found[group + cell.offset] = found.get(group + cell.offset, 0) + int(total)
+                totals[group + cell.offset] = totals.get(group + cell.offset, 0) + int(total)
         known = self._totals_at.setdefault(statistic, {})
         for n in numbers:
-            if known.setdefault(n, found.get(n, 0)) != found.get(n, 0):
+            if known.setdefault(n, totals.get(n, 0)) != totals.get(n, 0):
                 raise StoreError(
-                    f"{self.name} changed while it was read.", "Publish from a table that stands still."
+                    f"{self.name} changed while it was read.", "Publish from a table that does not change."
                 )
         return np.array([known[n] for n in numbers], dtype=np.int64)
 
@@ -246,42 +248,42 @@ class Ibis:
         if size == 0:
             raise NoRecords(f"the median of {column.name!r}")
         low, high = 0, column.cells - 1
-        while low < high:  # a count for every bit of the code, on any backend
+        while low < high:  # one count per bit of the code, on any backend
             middle = (low + high) // 2
             low, high = (low, middle) if up_to(middle) >= (size + 1) // 2 else (middle + 1, high)
         return low
 
     def close(self) -> None:
-        """Let the connection go; for whoever made it."""
-        with suppress(Exception):  # what was asked has been answered
+        """Close the connection; for the caller that opened it."""
+        with suppress(Exception):  # all queries have been answered
             ibis.get_backend(self._raw).disconnect()
 
-    # -- what a store asks
+    # -- queries of a store
 
     def blocks(self) -> Iterator[Table]:
         """The records, with their ids, some thousands at a time."""
         chosen = self._raw.select(*self.schema.names, *([self.schema.id] if self.schema.id else []))
         return in_blocks(self.name, self._batches(chosen), self.schema)
 
-    def _batches(self, chosen: Any) -> Iterator[dict[str, Any]]:
-        """Rows as columns of Arrow, a block at a time; decimals as what they are."""
+    def _batches(self, chosen: Expression) -> Iterator[dict[str, Expression]]:
+        """Rows as Arrow columns, a block at a time; decimals as `Decimal`."""
         for batch in self._record_batches(chosen):
             columns = {name: batch.column(i) for i, name in enumerate(batch.schema.names)}
             for name in self._decimals & set(columns):
                 columns[name] = [None if t is None else Decimal(t) for t in columns[name].to_pylist()]
             yield columns
 
-    def _record_batches(self, chosen: Any) -> Iterator[Any]:
+    def _record_batches(self, chosen: Expression) -> Iterator[Expression]:
         backend = ibis.get_backend(chosen)
         parts = (
             -(-self._count // _SLICE) if backend.name == "pyspark" else 1
-        )  # its driver holds an answer whole
+        )  # its driver holds a complete answer in memory
         for part in range(parts):
             mine = chosen
             if parts > 1 and self.schema.id is not None:
                 person = chosen[self.schema.id].cast("string").hash()
                 mine = chosen.filter(((person % parts) + parts) % parts == part)
-            if backend.name == "duckdb":  # DuckDB 2 has no cursor by the name that Ibis 12 calls
+            if backend.name == "duckdb":  # Ibis 12 calls a cursor that DuckDB 2 does not have
                 yield from backend.con.sql(backend.compile(mine)).to_arrow_reader(ROWS)
             elif backend.name == "pyspark":
                 yield from self._ask(mine).to_batches(max_chunksize=ROWS)
@@ -290,27 +292,27 @@ class Ibis:
             if self.schema.id is None:
                 return
 
-    # -- below
+    # -- internals
 
-    def _terms(self, statistic: Statistic) -> Sequence[tuple[Any, Any]]:
+    def _terms(self, statistic: Statistic) -> Terms:
         self.schema.require(*statistic.columns)
-        codes: Mapping[str, Any] = {name: Code(self._code(name)) for name in statistic.names}
+        codes: Mapping[str, Expression] = {name: Code(self._code(name)) for name in statistic.names}
         return statistic.terms(codes)
 
-    def _code(self, name: str) -> Any:
+    def _code(self, name: str) -> Expression:
         return self._grid[f"code{self._numbers[name]}"]
 
-    def _kept(self, name: str) -> Any:
+    def _kept(self, name: str) -> Expression:
         return self._grid[f"kept{self._numbers[name]}"]
 
-    def _complete(self, statistic: Statistic) -> Any:
+    def _complete(self, statistic: Statistic) -> Expression:
         complete = ibis.literal(True)
         for name in statistic.names:
             complete = complete & self._kept(name)
         return complete
 
     def _add_groups(
-        self, statistic: Statistic, complete: Any, key: Code, values: Sequence[tuple[int, Any]]
+        self, statistic: Statistic, complete: Expression, key: Code, values: Sequence[tuple[int, Expression]]
     ) -> None:
         total = self._totals[statistic]
         for start in range(0, len(values), _AT_ONCE):
@@ -324,40 +326,40 @@ class Ibis:
             for i, (place, _) in enumerate(part):
                 total[place + cells] += np.array(list(map(int, answer[f"v{i}"].to_pylist())), dtype=np.int64)
 
-    def _sums(self, asked: Sequence[Any]) -> list[int]:
-        found: list[int] = []
+    def _sums(self, asked: Sequence[Expression]) -> list[int]:
+        totals: list[int] = []
         for start in range(0, len(asked), _AT_ONCE):
             part = {f"v{i}": value for i, value in enumerate(asked[start : start + _AT_ONCE])}
             rows = self._grid.select(**part)
             answer = self._ask(rows.aggregate(**{name: rows[name].sum() for name in part}))
-            found += [int(answer[name][0].as_py() or 0) for name in part]
-        return found
+            totals += [int(answer[name][0].as_py() or 0) for name in part]
+        return totals
 
-    def _ask(self, expression: Any, local: bool = False) -> Any:
-        """An answer as an Arrow table; a backend's complaint in our words.  `local`: tables of ours join."""
+    def _ask(self, expression: Expression, local: bool = False) -> Expression:
+        """The answer as an Arrow table; errors in our own words.  `local`: the query joins tables of ours."""
         with _unfused():
             try:
                 backend = ibis.get_backend(expression)
                 if (
                     backend.name == "pyspark" and not local
-                ):  # by way of pandas, gaps would make floats of integers
+                ):  # via pandas, missing values would turn integers into floats
                     return backend.raw_sql(backend.compile(expression)).toArrow()
                 return expression.to_pyarrow()
             except (AttributeError, NameError, TypeError):  # a bug of ours, not of the database
                 raise
             except Exception as error:
-                raise complaint(self.name, error) from None
+                raise database_error(self.name, error) from None
 
 
-def _backend_of(table: Any) -> str:
-    """The backend's name; a table in memory belongs to whichever is asked, which is DuckDB."""
+def _backend_of(table: Expression) -> str:
+    """The backend's name; a table in memory uses the default backend, which is DuckDB."""
     backends, _ = table._find_backends()
     return str(backends[0].name) if backends else "duckdb"
 
 
 @contextmanager
 def _unfused() -> Iterator[None]:
-    """Codes are computed in a query of their own, once, instead of wherever they are used."""
+    """Compute codes once, in a subquery, instead of wherever they are used."""
     before = ibis.options.sql.fuse_selects
     ibis.options.sql.fuse_selects = False
     try:
@@ -366,12 +368,12 @@ def _unfused() -> Iterator[None]:
         ibis.options.sql.fuse_selects = before
 
 
-def _summand(value: Any) -> Any:
-    """What is summed, in 64 bits: the bound on the total was checked."""
+def _summand(value: Expression) -> Expression:
+    """The summand in 64 bits; the bound on the total was checked before."""
     if isinstance(value, Code):
         return value.value.cast("int64")
     return ibis.literal(value, "int64")
 
 
-def _as(numbers: list[int], wide: bool) -> list[Any]:
+def _as(numbers: list[int], wide: bool) -> list[Expression]:
     return [Decimal(n) for n in numbers] if wide else numbers

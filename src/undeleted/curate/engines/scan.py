@@ -11,7 +11,7 @@ from undeleted.foundations.schema import Table
 
 
 def scan(blocks: Iterable[Table], statistics: Sequence[Statistic]) -> dict[Statistic, IntArray]:
-    """Add every statistic up, block by block, exactly.
+    """Sum every statistic, block by block, exactly.
 
     >>> from undeleted.foundations.schema import Number, Schema
     >>> from undeleted.curate.statistics import ClippedSum
@@ -38,7 +38,7 @@ def scan(blocks: Iterable[Table], statistics: Sequence[Statistic]) -> dict[Stati
 
 
 class Scanned(Arrays):
-    """A table whose totals are known from a scan; what else is asked of it is looked up in the table."""
+    """A table whose totals are known from a scan; everything else is computed from the table."""
 
     def __init__(self, table: Table, totals: dict[Statistic, IntArray]) -> None:
         super().__init__(table)

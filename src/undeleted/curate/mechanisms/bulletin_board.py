@@ -1,26 +1,27 @@
-"""A bulletin board: everybody sees all posts; a deleted post comes down, and the others stay (M2).
+"""A bulletin board: everybody sees all posts; a deleted post is removed, and the others stay (M2).
 
 release   the posts, as a multiset
-forget    take the deleted ones down
+forget    remove the deleted posts
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from undeleted.curate.engines import Totals
 from undeleted.curate.releases.publishable import Answers, Publishable, Rows, Takes
 from undeleted.curate.releases.subtracting import Shape, Shaped
-from undeleted.errors import NotThere
+from undeleted.errors import RecordNotFound
 from undeleted.foundations.coins import Coins
 from undeleted.foundations.schema import Deleted, Record, Text
+from undeleted.foundations.types import Given
 
 
 class Posts(tuple[str, ...]):
-    """The posts that stand, sorted."""
+    """The current posts, sorted."""
 
     shape: Shape = ()
 
@@ -28,13 +29,13 @@ class Posts(tuple[str, ...]):
         """The board without these posts."""
         left, taken = Counter(self), Counter(gone)
         if taken - left:
-            raise NotThere((taken - left).total())
+            raise RecordNotFound((taken - left).total())
         return Posts(sorted((left - taken).elements()))
 
 
 @dataclass(frozen=True)
 class BulletinBoard(Publishable):
-    """All posts in public; nothing private is claimed of them.
+    """All posts are public; no privacy is claimed for them.
 
     >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.curate.engines.arrays import Arrays
@@ -64,7 +65,7 @@ class BulletinBoard(Publishable):
         rows = np.flatnonzero(deleted.complete([self.column]))
         return tuple(sorted(deleted.texts[name][i] for i in rows))
 
-    def answers(self, release: Posts, asked: Mapping[str, Any], confidence: float) -> Answers:
+    def answers(self, release: Posts, asked: Mapping[str, Given], confidence: float) -> Answers:
         yield from (("", post) for post in release)
 
     def rows(self, release: Posts) -> Rows:

@@ -9,10 +9,11 @@ Two consecutive sums reveal the deleted value, which the definition accepts: its
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.linear import Cells, Linear
 from undeleted.curate.statistics.clipped_sum import ClippedSum
 from undeleted.foundations.coins import NoNoise
 from undeleted.foundations.intervals import Estimate
+from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import Number
 
 
@@ -32,7 +33,7 @@ class ExactSum(Linear):
 
     column: Number
     rows_per_person: int = 1
-    noise: Noise = field(default=NoNoise(), init=False)
+    budget: Noise = field(default=NoNoise(), init=False)
 
     @cached_property
     def statistic(self) -> ClippedSum:

@@ -1,4 +1,4 @@
-"""Publish the exact median once, and leave it as it is: its rank error is bounded by the deletions (M4).
+"""Publish the exact median once and never change it; the number of deletions bounds its rank error (M4).
 
     release   the lower median m
     forget    m stays; k ← k + 1
@@ -29,7 +29,7 @@ class Frozen:
 
 @dataclass(frozen=True)
 class FrozenMedian:
-    """The first exact median.
+    """The exact median at the time of release.
 
     >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.curate.engines.arrays import Arrays

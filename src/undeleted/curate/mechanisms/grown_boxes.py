@@ -1,55 +1,55 @@
 """Noisy counts and means on boxes that grow where people are: clusters in up to about ten dimensions (M5).
 
     release   level by level, each cutting one column in halves: y_v = #{x in v} + η_v for *both* halves of
-              a box that is cut; it is cut if its *noisy* count exceeds a threshold, down to a public depth;
-              then for every leaf and column Σ (offset from the leaf's middle) + η
-    forget    y_v ← y_v − 1 on the path of a deleted record, and its leaf's offsets less its own; the shape
-              stays
+              a box that is cut; a box is cut if its *noisy* count exceeds a threshold, down to a public
+              depth; then for every leaf and column Σ (offset from the leaf's middle) + η
+    forget    y_v ← y_v − 1 on the path of a deleted record; its offsets are subtracted from those of its
+              leaf; the shape does not change
     answer    halves adjusted to add up to their parent; a leaf's mean is its middle plus its mean offset,
-              less what noise may explain
+              shrunk by what noise may explain
 
 The shape is post-processing of noisy counts.  A record is in one box of every level and in one leaf, so the
-levels and the offsets share the budget.  Offsets count in halves of their box: noise is small in small boxes.
+levels and the offsets share the budget.  The unit of offsets is half a box: noise is small in small boxes.
 """
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from undeleted.curate.engines import Totals
 from undeleted.curate.releases.clusters import MOST_CLUSTERS, described, nearest
-from undeleted.curate.releases.linear import Noise, require_rows
+from undeleted.curate.releases.linear import require_rows
 from undeleted.curate.releases.partition import Leaves, Partition, Paths
 from undeleted.curate.releases.publishable import NUMBERS, Answers, Rows, Takes
 from undeleted.curate.releases.subtracting import Shape, Subtracting
 from undeleted.curate.releases.units import spread_of
 from undeleted.curate.statistics import Contribution, merged
 from undeleted.curate.statistics.boxes import Boxes
-from undeleted.errors import BadBudget, BadQuestion
-from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.errors import BadBudget, BadSetting
+from undeleted.foundations.arrays import Array, FloatArray, IntArray
 from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, Law
 from undeleted.foundations.intervals import standard_deviation
-from undeleted.foundations.privacy import Budget, Reach, Zcdp, calibrate
+from undeleted.foundations.privacy import Budget, Noise, Reach, Zcdp, as_noise, calibrate
 from undeleted.foundations.privacy.calibration import rho_for
 from undeleted.foundations.schema import Deleted, GridColumn, Record
-from undeleted.foundations.schema.centred_codes import as_columns
+from undeleted.foundations.types import Given
 
-LEVELS = 0.5  # of the budget; the rest is for offsets
-DEEPER = 1.1  # a level's share of it, in shares of the level above
-CLEAR = 3.0  # standard deviations of its halves' noise that a box must hold to be cut
+LEVELS = 0.5  # share of the budget for the levels; the rest is for the offsets
+DEEPER = 1.1  # a level's share relative to that of the level above
+CLEAR = 3.0  # a box is cut if it holds more standard deviations of its halves' noise
 MOST_BOXES = 2**22
 
 
 @dataclass(frozen=True)
 class GrownBoxes(Subtracting):
-    """Boxes over several numbers, grown for so many clusters.
+    """Boxes over several numbers, grown for a given number of clusters.
 
     `depth` is the deepest level; by default it follows from the budget and `expected_rows`, a public guess.
-    `threshold` is the noisy count above which a box is cut.  The first levels are cut in any case, so that
+    `threshold` is the noisy count above which a box is cut.  The first levels are always cut, so that
     there are twice as many leaves as clusters.
 
     >>> from undeleted.foundations.coins import seeded
@@ -71,7 +71,7 @@ class GrownBoxes(Subtracting):
     small: ClassVar = {"clusters": 1, "depth": 1}
 
     over: tuple[GridColumn, ...]
-    noise: Noise
+    budget: Noise
     clusters: int = 8
     depth: int | None = None
     threshold: float | None = None
@@ -79,23 +79,21 @@ class GrownBoxes(Subtracting):
     rows_per_person: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "over", as_columns(self.over))
+        super().__post_init__()
         for name, value in (("clusters", self.clusters), ("expected_rows", self.expected_rows)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise BadQuestion(f"{name} = {value!r} must be a whole number above 0.", "Correct it.")
+                raise BadSetting(f"{name} = {value!r} must be a whole number above 0.", "Correct it.")
         if self.threshold is not None and math.isnan(self.threshold):
-            raise BadQuestion("the threshold is not a number.", "Give a count, or leave it out.")
+            raise BadSetting("the threshold is not a number.", "Give a count, or leave it out.")
         if self.clusters > MOST_CLUSTERS:
-            raise BadQuestion(f"{self.clusters} are too many clusters.", f"Choose up to {MOST_CLUSTERS}.")
+            raise BadSetting(f"{self.clusters} are too many clusters.", f"Choose up to {MOST_CLUSTERS}.")
         if self.levels[-1].holding < self.clusters:
-            problem = (
-                f"{self.clusters} clusters cannot be told from at most {self.levels[-1].holding} leaves."
-            )
-            raise BadQuestion(problem, "Ask for fewer, or choose a larger depth or finer grids.")
+            problem = f"{self.clusters} clusters are too many for at most {self.levels[-1].holding} leaves."
+            raise BadSetting(problem, "Choose fewer clusters, a larger depth or finer grids.")
         for law in self.laws:
             if not isinstance(law, DiscreteLaplace | DiscreteGaussian) and self.threshold is None:
                 name = type(law).__name__
-                raise BadQuestion(f"no threshold follows from {name}.", "Give one with `threshold`.")
+                raise BadSetting(f"no threshold follows from {name}.", "Give one with `threshold`.")
 
     @cached_property
     def levels(self) -> tuple[Boxes, ...]:
@@ -104,53 +102,53 @@ class GrownBoxes(Subtracting):
 
     @cached_property
     def deepest(self) -> int:
-        """The deepest level: there, if people were spread evenly, a leaf would hold as many as noise does."""
+        """The deepest level where leaves of evenly spread people would hold at least as many as the noise."""
         most = Boxes(self.over, 1).most
         if self.depth is not None:
             return Boxes(self.over, self.depth).depth
-        if not isinstance(self.noise, Budget | Zcdp):
+        if not isinstance(self.budget, Budget | Zcdp):
             return most
-        found = max(1, self._in_any_case)
-        while found < most and self.expected_rows / 2 ** (found + 1) >= self._guessed_spread(found + 1):
-            found += 1
-        return min(found, most)
+        level = max(1, self._always_published)
+        while level < most and self.expected_rows / 2 ** (level + 1) >= self._guessed_spread(level + 1):
+            level += 1
+        return min(level, most)
 
     def _guessed_spread(self, levels: int) -> float:
-        """About the standard deviation of a count, if so many levels share the budget."""
-        rows, noise = self.rows_per_person, self.noise
+        """The approximate standard deviation of a count, if `levels` levels share the budget."""
+        rows, noise = self.rows_per_person, self.budget
         if isinstance(noise, Budget) and noise.delta == 0:
             return math.sqrt(2) * rows * levels / (LEVELS * noise.epsilon)
         rho = noise.rho if isinstance(noise, Zcdp) else rho_for(noise)  # type: ignore[arg-type]
         return rows * math.sqrt(levels / (2 * LEVELS * rho))
 
     @cached_property
-    def _in_any_case(self) -> int:
-        """Levels that are published whatever the counts: as many as make twice as many leaves as clusters."""
+    def _always_published(self) -> int:
+        """The number of levels that are always published: enough for twice as many leaves as clusters."""
         most = Boxes(self.over, 1).most
         return next((n for n in range(1, most) if Boxes(self.over, n).holding >= 2 * self.clusters), most)
 
     @cached_property
     def reach(self) -> Reach:
-        """How far a record moves the offsets of a leaf, at whatever level that leaf is."""
-        found = [Boxes(self.over, level.depth, offsets=True).sensitivity[0] for level in self.levels]
-        return Reach(max(r.l1 for r in found), max(r.l2 for r in found), len(self.over))
+        """How far a record moves the offsets of a leaf of any level."""
+        results = [Boxes(self.over, level.depth, offsets=True).sensitivity[0] for level in self.levels]
+        return Reach(max(r.l1 for r in results), max(r.l2 for r in results), len(self.over))
 
     @cached_property
     def laws(self) -> tuple[Law, ...]:
-        """The noise of every level that may be published, and last that of the offsets."""
-        if isinstance(self.noise, tuple):
-            if len(self.noise) != self.deepest + 1:
-                raise BadBudget(
-                    "noise", self.noise, f"a law for each of {self.deepest} levels and the offsets"
-                )
-            return self.noise
-        if not isinstance(self.noise, Budget | Zcdp):
-            return (self.noise,) * (self.deepest + 1)
+        """The noise of every level that may be published, and then that of the offsets."""
+        budget = as_noise(self.budget)
+        if isinstance(budget, tuple):
+            if len(budget) != self.deepest + 1:
+                rule = f"a law for each of {self.deepest} levels and the offsets"
+                raise BadBudget("budget", budget, rule)
+            return budget
+        if not isinstance(budget, Budget | Zcdp):
+            return (budget,) * (self.deepest + 1)
         shares = [DEEPER**level for level in range(self.deepest)]
         weights = [LEVELS * share / sum(shares) for share in shares]
         noises = calibrate(
             [*[(1,)] * self.deepest, (self.reach,)],
-            self.noise,
+            budget,
             weights=[*weights, 1 - LEVELS],
             rows=self.rows_per_person,
         )
@@ -161,7 +159,7 @@ class GrownBoxes(Subtracting):
         """The noisy count above which a box of each level but the last is cut."""
         return tuple(
             -math.inf
-            if level + 1 < self._in_any_case
+            if level + 1 < self._always_published
             else self.threshold
             if self.threshold is not None
             else CLEAR * standard_deviation(law)
@@ -179,7 +177,7 @@ class GrownBoxes(Subtracting):
 
     def release(self, totals: Totals, coins: Coins) -> Partition:
         require_rows(totals, self.rows_per_person)
-        parents: Any = np.zeros(1, dtype=np.uint64)
+        parents: Given = np.zeros(1, dtype=np.uint64)
         paths, counts = [], []
         for level, boxes in enumerate(self.levels):
             halves = (parents[:, None] * np.uint64(2) + np.arange(2, dtype=np.uint64)).ravel()
@@ -190,7 +188,7 @@ class GrownBoxes(Subtracting):
                 break
             parents = halves[(noisy > self.thresholds[level]) & boxes.hold(halves)]
             if parents.size == 0 or parents.size * 2 > MOST_BOXES:
-                break  # one that would outgrow the memory stops; an error would tell a count for free
+                break  # stop before memory runs out; an error would reveal a count for free
         shape, d, offsets = Paths(paths), len(self.over), []
         for level, leaf in enumerate(shape.leaf):
             cells = (shape[level][leaf].astype(np.int64)[:, None] * d + np.arange(d)).ravel()
@@ -209,9 +207,9 @@ class GrownBoxes(Subtracting):
         codes = [deleted.codes[column.name][there].astype(np.int64) for column in self.over]
         return np.column_stack(codes)
 
-    def moves(self, paths: Shape, codes: IntArray) -> Contribution:
-        """One on the path of every record, level by level, and its offsets from the leaf where it ends."""
-        paths = self.shape_of(paths)
+    def moves(self, shape: Shape, codes: IntArray) -> Contribution:
+        """1 for every box on each record's path, and the record's offsets in the leaf where the path ends."""
+        paths = self.shape_of(shape)
         padded, d = codes + self._plan[0], len(self.over)
         full = self._full(padded)
         cells, values = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
@@ -231,12 +229,12 @@ class GrownBoxes(Subtracting):
 
     @cached_property
     def _plan(self) -> tuple[IntArray, list[tuple[int, int]], list[tuple[IntArray, IntArray]]]:
-        """Padding; all cuts; of every level the spans of its boxes, and what a step in them counts as."""
+        """Padding, all cuts, and for every level the spans of its boxes and the size of a step in them."""
         last = self.levels[-1]
         spans = [np.array(boxes.spans, dtype=np.int64) for boxes in self.levels]
         return np.array(last.pads, dtype=np.int64), list(last.cuts), [(s, last.unit // s) for s in spans]
 
-    def _full(self, padded: IntArray) -> Any:
+    def _full(self, padded: IntArray) -> Array:
         """The path of every record down to the deepest level."""
         path = np.zeros(len(padded), dtype=np.int64)
         for column, half in self._plan[1]:
@@ -258,26 +256,26 @@ class GrownBoxes(Subtracting):
 
     # -- answers
 
-    def answers(self, release: Partition, asked: Mapping[str, Any], confidence: float) -> Answers:
-        """Cluster by cluster: about how many are in it, and its centre, column by column."""
+    def answers(self, release: Partition, asked: Mapping[str, Given], confidence: float) -> Answers:
+        """For every cluster: its approximate number of records, and its centre, column by column."""
         yield from described(self, release, confidence)
 
     def predictions(self, release: Partition, codes: IntArray) -> Rows:
         return [{"prediction": int(cluster) + 1} for cluster in nearest(self, release, codes)]
 
     def rows(self, release: Partition) -> Rows:
-        """A box a row: its path, a bit for every cut; offsets of the leaves."""
-        found, leaf = [], iter(release.offsets)
+        """One row per box: its path, with one bit per cut, and the offsets if it is a leaf."""
+        result, leaf = [], iter(release.offsets)
         names = [f"offset {column.name}" for column in self.over]
         for level, (paths, ends) in enumerate(zip(release.paths, release.leaf, strict=True), start=1):
             for path, count, end in zip(paths, release.counts[level - 1], ends, strict=True):
                 offsets = dict(zip(names, map(int, next(leaf)), strict=True)) if end else dict.fromkeys(names)
                 box = {"level": level, "path": f"{int(path):0{level}b}", "count": int(count)}
-                found.append(box | offsets)
-        return found
+                result.append(box | offsets)
+        return result
 
     def leaves(self, release: Partition) -> Leaves:
-        """Counts adjusted from the top down, each half and its parent weighed by their noise; and means."""
+        """Counts, adjusted from the top down with halves and parents weighted by their noise, and means."""
         middles, halves, counts, variances = [], [], [], []
         above: tuple[FloatArray, FloatArray] | None = None  # estimates of the boxes that were cut
         for level, leaf in enumerate(release.leaf):
@@ -290,11 +288,11 @@ class GrownBoxes(Subtracting):
                 weight = several * noise / np.maximum(several * noise + above[1], 1e-300)
                 pairs = pairs + held * (gap * weight / several)[:, None]
                 known = noise * (1 - weight / several)
-            found, spread = pairs.ravel(), (held * known[:, None]).ravel()
-            above = found[~leaf], spread[~leaf]
+            estimates, spread = pairs.ravel(), (held * known[:, None]).ravel()
+            above = estimates[~leaf], spread[~leaf]
             middles.append(boxes.middles(release.paths[level][leaf]))
             halves.append(np.tile(np.array(boxes.spans) / 2, (int(leaf.sum()), 1)))
-            counts.append(found[leaf])
+            counts.append(estimates[leaf])
             variances.append(spread[leaf])
         middle, half = np.concatenate(middles), np.concatenate(halves)
         n, variance = np.concatenate(counts), np.concatenate(variances)
@@ -303,7 +301,7 @@ class GrownBoxes(Subtracting):
         return Leaves(np.clip(middle, 0, last), half, n, variance, means)
 
     def _shifts(self, release: Partition, counts: FloatArray) -> FloatArray:
-        """Mean offsets, from −1 to 1, shrunk to 0 by what noise may explain of them."""
+        """Mean offsets, from −1 to 1, shrunk towards 0 by the part that noise may explain."""
         unit = self.levels[0].unit
         noise = spread_of(self.laws[-1]) / unit
         n = np.maximum(counts, 0.0)[:, None]

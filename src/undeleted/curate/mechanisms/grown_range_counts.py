@@ -5,15 +5,15 @@
     forget    y_v ← y_v − 1 on the path of a deleted record, as far as the tree goes; the shape stays
     answer    children adjusted to add up to their parent, from the top down
 
-The shape is post-processing of noisy counts, so one budget over all levels pays for everything.  A leaf
-that is cut in two is shared out evenly, and the interval says what that may hide.
+The shape is post-processing of noisy counts, so one budget over all levels pays for everything.  If a
+range cuts a leaf in two, the leaf's count is split evenly, and the interval includes the possible error.
 """
 
 import math
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,14 +26,15 @@ from undeleted.curate.releases.subtracting import Release, Shape, Subtracting
 from undeleted.curate.statistics import Contribution
 from undeleted.curate.statistics.prefix import Prefix
 from undeleted.curate.statistics.range_tree import levels_for, require_branching
-from undeleted.errors import BadQuestion, TooLarge
+from undeleted.errors import BadBudget, BadSetting, TooLarge
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, FiniteLaw, Law
 from undeleted.foundations.intervals import noise_interval, standard_deviation
-from undeleted.foundations.privacy import Budget, Reach, Zcdp, calibrate
+from undeleted.foundations.privacy import Budget, Noise, Reach, Zcdp, as_noise, calibrate
 from undeleted.foundations.schema import Deleted, Number, Record
+from undeleted.foundations.types import Given
 
-TAPER = {"pure": 1 / 2, "gaussian": 1 / 3}  # the last level's share of the budget, in shares of the first
+TAPER = {"pure": 1 / 2, "gaussian": 1 / 3}  # the last level's share of the budget, relative to the first
 MOST_NODES = 2**24
 
 
@@ -41,7 +42,7 @@ MOST_NODES = 2**24
 class Grown(Release):
     """The published tree: on every level the prefixes of its nodes and their noisy counts."""
 
-    prefixes: tuple[Any, ...]
+    prefixes: tuple[Given, ...]
     counts: tuple[IntArray, ...]
 
     def __eq__(self, other: object) -> bool:
@@ -73,7 +74,7 @@ class GrownRangeCounts(Ranges, Subtracting):
     """Range counts over a column of up to 2⁶⁴ values.
 
     `threshold` is the noisy count above which a node is expanded; by default the point where cutting a
-    leaf would cost more than the noise of its children.  `depth` is the deepest level, all by default.
+    leaf would cost more than the noise of its children.  `depth` is the deepest level, by default the last.
 
     >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.curate.engines.arrays import Arrays
@@ -89,44 +90,45 @@ class GrownRangeCounts(Ranges, Subtracting):
     kinds: ClassVar = {"quantiles": (Takes(of=(Number,), called="numbers", priority=1),)}
 
     column: Number
-    noise: Budget | Zcdp | Law
+    budget: Noise
     branching: int | None = None
     threshold: float | None = None
     depth: int | None = None
     rows_per_person: int = 1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.branching is not None:
             require_branching(self.branching)
         if self.fanout**self.levels > 2**64:
-            remedy = "Choose a branching whose powers meet the domain, such as 2, 4 or 16."
+            remedy = "Choose a branching with a power near the size of the domain, such as 2, 4 or 16."
             raise TooLarge("a tree over the padded domain", self.fanout**self.levels, 2**64, remedy)
         if self.depth is not None and not (isinstance(self.depth, int) and 1 <= self.depth <= self.levels):
-            raise BadQuestion(f"depth = {self.depth!r} is not a level.", f"Choose from 1 to {self.levels}.")
+            raise BadSetting(f"depth = {self.depth!r} is not a level.", f"Choose from 1 to {self.levels}.")
         if self.threshold is not None and math.isnan(self.threshold):
-            raise BadQuestion("the threshold is not a number.", "Give a count, or leave it out.")
+            raise BadSetting("the threshold is not a number.", "Give a count, or leave it out.")
         self._check_threshold()
 
     def _check_threshold(self) -> None:
-        """Below the noise a tree would grow for ever: chance must expand less than one child a node."""
+        """Refuse low thresholds: chance must expand less than one child per node, or growth never ends."""
         for level, law in enumerate(self.laws[:-1]):
             if not isinstance(law, DiscreteLaplace | DiscreteGaussian):
                 if self.threshold is None:
                     name = type(law).__name__
-                    raise BadQuestion(f"no threshold follows from {name}.", "Give one with `threshold`.")
+                    raise BadSetting(f"no threshold follows from {name}.", "Give one with `threshold`.")
                 continue
             least = _exceeded_by(law, 1 / self.fanout)
             if self.thresholds[level] < least:
-                raise BadQuestion(
-                    f"the threshold {self.thresholds[level]:g} lies below the noise of level {level + 1}: "
-                    "every empty node would have an expanded child by chance, and so on for ever.",
+                raise BadSetting(
+                    f"the threshold {self.thresholds[level]:g} is below the noise of level {level + 1}: "
+                    "chance would expand a child of every empty node, and the tree would grow for ever.",
                     f"Choose at least {math.ceil(least)}.",
                 )
 
     @cached_property
     def fanout(self) -> int:
         """The branching, chosen from the budget and the domain unless given."""
-        privacy = self.noise if isinstance(self.noise, Budget | Zcdp) else Budget(1.0)
+        privacy = self.budget if isinstance(self.budget, Budget | Zcdp) else Budget(1.0)
         return self.branching or best_branching(self.column.cells, privacy)
 
     @cached_property
@@ -137,12 +139,15 @@ class GrownRangeCounts(Ranges, Subtracting):
     def laws(self) -> tuple[Law, ...]:
         """The noise of every level that may be published."""
         deepest = self.depth or self.levels
-        if not isinstance(self.noise, Budget | Zcdp):
-            return (self.noise,) * deepest
-        pure = isinstance(self.noise, Budget) and self.noise.delta == 0
+        budget = as_noise(self.budget)
+        if isinstance(budget, tuple):
+            raise BadBudget("budget", budget, "a budget, or one law for every level")
+        if not isinstance(budget, Budget | Zcdp):
+            return (budget,) * deepest
+        pure = isinstance(budget, Budget) and budget.delta == 0
         taper = TAPER["pure" if pure else "gaussian"]
         weights = [taper ** (level / max(1, self.levels - 1)) for level in range(deepest)]
-        noises = calibrate([(1,)] * deepest, self.noise, weights=weights, rows=self.rows_per_person)
+        noises = calibrate([(1,)] * deepest, budget, weights=weights, rows=self.rows_per_person)
         return tuple(law for noise in noises for law in noise)
 
     @cached_property
@@ -170,7 +175,7 @@ class GrownRangeCounts(Ranges, Subtracting):
 
     def release(self, totals: Totals, coins: Coins) -> Grown:
         require_rows(totals, self.rows_per_person)
-        parents: Any = np.zeros(1, dtype=np.uint64)
+        parents: Given = np.zeros(1, dtype=np.uint64)
         prefixes, counts = [], []
         for level, law in enumerate(self.laws):
             children = (
@@ -184,10 +189,10 @@ class GrownRangeCounts(Ranges, Subtracting):
                 break
             parents = children[noisy > self.thresholds[level]]
             if parents.size == 0 or parents.size * self.fanout > MOST_NODES:
-                break  # a tree that would outgrow the memory stops; an error would tell a count for free
+                break  # stop before memory runs out; an error would reveal a count for free
         return Grown(tuple(prefixes), tuple(counts))
 
-    def contribution(self, deleted: Deleted) -> Any:
+    def contribution(self, deleted: Deleted) -> Given:
         """The codes of the deleted records."""
         if isinstance(deleted, Record):
             there = [deleted.codes[self.column.name]] if self.column.name in deleted.kept else []
@@ -198,16 +203,16 @@ class GrownRangeCounts(Ranges, Subtracting):
         ends = np.cumsum([p.size for p in prefixes])[:-1]
         return Grown(prefixes, tuple(np.split(cells, ends)))
 
-    def moves(self, prefixes: Shape, codes: Any) -> Contribution:
-        """One on the path of every record, as far as the tree goes."""
-        found, start = [], 0
+    def moves(self, prefixes: Shape, codes: Given) -> Contribution:
+        """1 for every node on each record's path, as far as the tree goes."""
+        result, start = [], 0
         for level, there in enumerate(prefixes):
             nodes = codes // np.uint64(self._span(level))
             at = np.minimum(np.searchsorted(there, nodes), there.size - 1)
             present = there[at] == nodes
-            found.append(start + at[present])
+            result.append(start + at[present])
             codes, start = codes[present], start + there.size
-        cells, counts = np.unique(np.concatenate(found), return_counts=True)
+        cells, counts = np.unique(np.concatenate(result), return_counts=True)
         return Contribution(cells.astype(np.int64), counts.astype(np.int64))
 
     def rows(self, release: Grown) -> Rows:
@@ -218,7 +223,7 @@ class GrownRangeCounts(Ranges, Subtracting):
             for prefix, count in zip(prefixes, counts, strict=True)
         ]
 
-    def _inside(self, level: int, prefixes: Any) -> Any:
+    def _inside(self, level: int, prefixes: Given) -> Given:
         """Which nodes begin inside the domain; the others pad the tree, and are known to be empty."""
         return prefixes <= np.uint64((self.column.cells - 1) // self._span(level))
 
@@ -236,7 +241,7 @@ class GrownRangeCounts(Ranges, Subtracting):
         return TreeView(b, tuple(levels))
 
     def ask(self, release: Grown, low: int, high: int, share: float, confidence: float) -> RangeAnswer:
-        """Along the one or two nodes of each level that the range cuts."""
+        """Walk along the one or two nodes of each level that the range cuts."""
         question = _Question(self, release, low, high, confidence)
         question.visit(0, 0, share)
         plain = question.plain and share == 0
@@ -250,7 +255,7 @@ class GrownRangeCounts(Ranges, Subtracting):
         return self.fanout * (max(share, 1 - share) ** 2 * variances[0] + sum(variances[1:]) / 4)
 
     def _children(self, release: Grown, level: int, prefix: int) -> int | None:
-        """Where the children of a node stand on the next level, if it was expanded."""
+        """The index of the first child of a node on the next level, or None if it was not expanded."""
         if level + 1 >= len(release.prefixes):
             return None
         below = release.prefixes[level + 1]
@@ -260,10 +265,10 @@ class GrownRangeCounts(Ranges, Subtracting):
 
 
 class _Question:
-    """Adds up what a range draws from a tree: how much of each node it takes, and the noise of that.
+    """Adds up the answer for a range over the nodes of a tree: the share taken of each node, and its noise.
 
-    Children are adjusted to add up to their parent, so a child counts for what the range takes of it less the
-    mean of its siblings, and the parent for that mean.
+    Children are adjusted to add up to their parent.  So the weight of a child is the share taken of it, minus
+    the mean share of all siblings, and the weight of the parent is that mean.
     """
 
     def __init__(
@@ -275,7 +280,7 @@ class _Question:
         self.whole, self.plain = 0, True
 
     def visit(self, level: int, start: int, share: float | None) -> float:
-        """The children from `start` on a level: adds their parts, and returns the mean of what is taken."""
+        """Add the parts of the children from `start` on a level, and return the mean share that is taken."""
         prefixes = self.release.prefixes[level][start : start + self.tree.fanout]
         inside = self.tree._inside(level, prefixes)
         taken = [self._taken(level, start + i, int(p)) if inside[i] else 0.0 for i, p in enumerate(prefixes)]
@@ -292,11 +297,11 @@ class _Question:
         return mean
 
     def _taken(self, level: int, at: int, prefix: int) -> float:
-        """The share of a node that the range takes; a leaf that is cut is shared out evenly."""
+        """The share of a node that the range takes; the count of a leaf that is cut is split evenly."""
         span = self.tree._span(level)
         first, last = prefix * span, min((prefix + 1) * span, self.tree.column.cells)
         overlap = max(0, min(self.high, last) - max(self.low, first))
-        if overlap in (0, last - first):  # whole numbers: a share could round to 0 or 1
+        if overlap in (0, last - first):  # compare integers: a share could round to 0 or 1
             return float(overlap > 0)
         covered = overlap / (last - first)
         self.plain = False
@@ -311,7 +316,7 @@ class _Question:
 
 
 def _exceeded_by(law: Law, chance: float) -> float:
-    """The value that the noise exceeds with this chance, near enough for a threshold."""
+    """The value that the noise exceeds with this probability, accurate enough for a threshold."""
     if isinstance(law, DiscreteLaplace):
         return law.scale * math.log(0.5 / chance) if chance < 0.5 else 0.0
     assert isinstance(law, DiscreteGaussian)

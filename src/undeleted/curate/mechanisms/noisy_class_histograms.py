@@ -1,8 +1,8 @@
-"""Publish noisy counts by class and value once, a column at a time: naive Bayes on categories (M7).
+"""Publish noisy counts by class and value once, for each column: naive Bayes on categories (M7).
 
 release   for every column, class k and value v: #{records} + η
-forget    subtract 1 from one cell a column
-answer    class shares from all columns together; P(v | k) from counts moved above 0, smoothed
+forget    subtract 1 from one cell per column
+answer    class shares from all columns together; P(v | k) from counts clamped at 0 and smoothed
 """
 
 from collections.abc import Callable
@@ -13,12 +13,12 @@ from typing import ClassVar
 import numpy as np
 
 from undeleted.curate.releases.bootstrap import Parameters
-from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.linear import Cells, Linear
 from undeleted.curate.releases.publishable import CLASSES, Rows, Takes, classes_of, likeliest
 from undeleted.curate.statistics.class_histograms import ClassHistograms
 from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import GridColumn
-from undeleted.foundations.schema.centred_codes import as_columns
 
 ALPHA = 1.0  # added to every count of a category
 
@@ -52,12 +52,8 @@ class NoisyClassHistograms(Parameters, Linear):
 
     over: tuple[GridColumn, ...]
     by: GridColumn
-    noise: Noise
+    budget: Noise
     rows_per_person: int = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "over", as_columns(self.over))
-        _ = self.statistic
 
     @cached_property
     def statistic(self) -> ClassHistograms:
@@ -71,7 +67,7 @@ class NoisyClassHistograms(Parameters, Linear):
         return likeliest(self.by, self.log_joint(release.value.astype(float), codes, ALPHA))
 
     def tables(self, release: Cells) -> list[FloatArray]:
-        """For every column the noisy counts as they are: a row a class, a column a value."""
+        """For every column the noisy counts, unchanged: one row per class, one column per value."""
         return self.tables_of(release.value.astype(float))
 
     def tables_of(self, values: FloatArray) -> list[FloatArray]:
@@ -81,7 +77,7 @@ class NoisyClassHistograms(Parameters, Linear):
         ]
 
     def counts(self, release: Cells) -> FloatArray:
-        """Class counts: every column has its own noisy ones; the best guess weighs them by their noise."""
+        """Class counts: the mean of the noisy class counts of all columns, weighted by their noise."""
         return self.counts_of(release.value.astype(float))
 
     def counts_of(self, values: FloatArray) -> FloatArray:
@@ -96,6 +92,6 @@ class NoisyClassHistograms(Parameters, Linear):
         return np.log(counts / counts.sum()), [np.log(t / t.sum(axis=1, keepdims=True)) for t in tables]
 
     def log_joint(self, values: FloatArray, codes: IntArray, alpha: float) -> FloatArray:
-        """log P(class) + log P(values | class), a row a record and a column a class."""
+        """log P(class) + log P(values | class), one row per record and one column per class."""
         shares, tables = self.log_shares(values, alpha)
         return np.asarray(shares + sum(table[:, codes[:, i]].T for i, table in enumerate(tables)))

@@ -2,10 +2,10 @@
 
     release   for every class n + η; for every number Σ 2hc + η and Σ (h² − c²) + η
     forget    subtract the record's own terms from the cells of its class
-    answer    class shares, means and variances, from moments that are moved to what is possible
+    answer    class shares, means and variances, from moments clamped to possible values
 
-A variance that the noise has drowned is pulled towards the one that all classes share, and a mean's own
-noise is added to the variance with which a record is judged: a number that is mostly noise says little.
+A variance that is mostly noise is shrunk towards the one that all classes share.  The noise of a mean is
+added to the variance with which a record is scored, so a number that is mostly noise has little effect.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from undeleted.curate.releases.bootstrap import Parameters
-from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.linear import Cells, Linear
 from undeleted.curate.releases.publishable import (
     CLASSES,
     NUMBERS,
@@ -29,8 +29,8 @@ from undeleted.curate.releases.publishable import (
 from undeleted.curate.releases.units import Units, spread_of, units_of
 from undeleted.curate.statistics.class_moments import ClassMoments
 from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import GridColumn
-from undeleted.foundations.schema.centred_codes import as_columns
 
 _TINY = 1e-9  # a variance in units of the half range, squared: less than that of rounding to 2¹³ steps
 
@@ -49,16 +49,16 @@ class Gaussians:
         return np.asarray(self.counts / self.counts.sum())
 
     def log_joint(self, values: FloatArray) -> FloatArray:
-        """log P(class) + log P(values | class), a row a record and a column a class."""
+        """log P(class) + log P(values | class), one row per record and one column per class."""
         return np.asarray(np.log(self.shares) + self.log_likelihood(values))
 
     def log_likelihood(self, values: FloatArray) -> FloatArray:
-        """log P(values | class), with variances that carry the noise of their means."""
-        found = np.empty((len(values), len(self.means)))
+        """log P(values | class), with variances that include the noise of their means."""
+        result = np.empty((len(values), len(self.means)))
         for k, (mean, spread) in enumerate(zip(self.means, self.variances + self.blur, strict=True)):
             far = (values - mean) ** 2 / spread
-            found[:, k] = -0.5 * (np.log(2 * np.pi * spread) + far).sum(axis=1)
-        return found
+            result[:, k] = -0.5 * (np.log(2 * np.pi * spread) + far).sum(axis=1)
+        return result
 
 
 @dataclass(frozen=True)
@@ -72,21 +72,17 @@ class NoisyClassMoments(Parameters, Linear):
     >>> height, tall = Number("height", min=100, max=220), Boolean("tall")
     >>> mechanism = NoisyClassMoments((height,), Budget(1e6), by=tall)
     >>> people = Schema([height, tall]).table([(150 + i % 50, i % 50 > 30) for i in range(500)])
-    >>> found = mechanism.gaussians(mechanism.release(Arrays(people), seeded(7)))
-    >>> found.means.round(1).tolist()
+    >>> result = mechanism.gaussians(mechanism.release(Arrays(people), seeded(7)))
+    >>> result.means.round(1).tolist()
     [[165.0], [190.0]]
     """
 
     kinds: ClassVar = {"naive-bayes": (Takes("features", NUMBERS, "numbers", target=CLASSES),)}
 
     over: tuple[GridColumn, ...]
-    noise: Noise
+    budget: Noise
     by: GridColumn | None = None
     rows_per_person: int = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "over", as_columns(self.over))
-        _ = self.statistic
 
     @cached_property
     def statistic(self) -> ClassMoments:
@@ -97,8 +93,8 @@ class NoisyClassMoments(Parameters, Linear):
         labels = [f"share of {c}" for c in classes] + [f"mean {n} of {c}" for c in classes for n in names]
 
         def gaussians(values: FloatArray) -> FloatArray:
-            found = self.gaussians_of(values)
-            return np.concatenate([found.shares, found.means.ravel()])
+            result = self.gaussians_of(values)
+            return np.concatenate([result.shares, result.means.ravel()])
 
         return labels, gaussians
 
@@ -111,7 +107,7 @@ class NoisyClassMoments(Parameters, Linear):
 
     @cached_property
     def _plan(self) -> tuple[FloatArray, float, FloatArray, FloatArray]:
-        """Cells to units of u, and the spread of the noise of counts, sums and squares in them."""
+        """Factors from cells to units of u, and the spread of the noise of counts, sums and squares in u."""
         scale = np.ones(self.statistic.size)
         for start, block in zip(self.statistic.starts[1:], self.statistic.blocks[1:], strict=True):
             scale[start : start + block.width // 2] = 1 / block.reach
@@ -121,11 +117,11 @@ class NoisyClassMoments(Parameters, Linear):
         return scale, float(noise[0]), noise[1:] / reach[1:], 2 * noise[1:] / reach[1:]
 
     def counts(self, release: Cells) -> FloatArray:
-        """Noisy class counts, as they are."""
+        """The noisy class counts, unchanged."""
         return release.value[: self.statistic.classes].astype(float)
 
     def gaussians(self, release: Cells) -> Gaussians:
-        """What is known of every class."""
+        """The Gaussians of every class."""
         return self.gaussians_of(release.value.astype(float))
 
     def gaussians_of(self, values: FloatArray) -> Gaussians:
@@ -138,19 +134,19 @@ class NoisyClassMoments(Parameters, Linear):
         means = np.clip(moments[:, 0].T / n, -1.0, 1.0)
         variances = 1 - moments[:, 1].T / n - means**2
         blur = np.minimum(noise_of_sums / n, 1.0) ** 2
-        wobble = (noise_of_squares / n) ** 2 + (2 * means) ** 2 * blur
-        variances = _steadied(variances, wobble, counts / counts.sum())
+        noise_variance = (noise_of_squares / n) ** 2 + (2 * means) ** 2 * blur
+        variances = _shrunk_variances(variances, noise_variance, counts / counts.sum())
         half = self.units.half
         return Gaussians(counts, self.units.centre + half * means, half**2 * variances, half**2 * blur)
 
 
-def _steadied(variances: FloatArray, wobble: FloatArray, shares: FloatArray) -> FloatArray:
-    """Variances by class, pulled towards those of all classes together by the share that noise explains."""
+def _shrunk_variances(variances: FloatArray, noise_variance: FloatArray, shares: FloatArray) -> FloatArray:
+    """Variances by class, shrunk towards those of all classes together by the share that noise explains."""
     weight = shares[:, None]
     common = (weight * variances).sum(axis=0)
-    doubt = np.sqrt((weight**2 * wobble).sum(axis=0))
+    doubt = np.sqrt((weight**2 * noise_variance).sum(axis=0))
     common = np.clip(np.maximum(common, doubt / 2), _TINY, 1.0)
-    apart = variances - common
-    kept = max(0.0, 1 - float(wobble.sum()) / max(float((apart**2).sum()), 1e-300))
-    least = np.where(wobble > 0, 0.1 * common, _TINY)
-    return np.asarray(np.clip(common + kept * apart, least, 1.0))
+    deviations = variances - common
+    kept = max(0.0, 1 - float(noise_variance.sum()) / max(float((deviations**2).sum()), 1e-300))
+    least = np.where(noise_variance > 0, 0.1 * common, _TINY)
+    return np.asarray(np.clip(common + kept * deviations, least, 1.0))

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.linear import Cells, Linear
 from undeleted.curate.releases.publishable import Takes
 from undeleted.curate.statistics.count import Count
 from undeleted.foundations.intervals import Estimate
+from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import GridColumn
 
 
 @dataclass(frozen=True)
 class NoisyCount(Linear):
-    """Noisy number of records, or of those in which the columns of `over` count.
+    """The noisy number of records, or of those that are complete in the columns of `over`.
 
     >>> from undeleted.foundations.privacy import Budget
     >>> NoisyCount(Budget(0.5)).laws
@@ -27,7 +28,7 @@ class NoisyCount(Linear):
     kinds: ClassVar = {"count": (Takes(""),)}
     steady: ClassVar = True
 
-    noise: Noise
+    budget: Noise
     over: tuple[GridColumn, ...] = ()
     rows_per_person: int = 1
 

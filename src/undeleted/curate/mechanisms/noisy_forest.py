@@ -1,12 +1,12 @@
 """Publish noisy leaves of random trees once: a forest of classes or of a number (M7).
 
 release   for every tree, leaf and class: #{records} + η; or Σ (h − y) + η and Σ y + η of a number y
-forget    subtract the record's own from one leaf of every tree
+forget    subtract the record's values from one leaf of every tree
 answer    shares of every leaf, shrunk towards the leaf's parent by as much as noise may explain; the
           geometric mean over trees for classes, the mean for a number
 
-The questions of the trees follow from a public seed and never look at the data, so all that a record moves is
-one leaf of every tree: the noise is in proportion to the number of trees.
+The questions of the trees follow from a public seed, not from the data.  So a record changes only one leaf of
+every tree, and the noise is proportional to the number of trees.
 """
 
 from collections.abc import Callable
@@ -17,21 +17,21 @@ from typing import ClassVar
 import numpy as np
 
 from undeleted.curate.releases.bootstrap import Parameters
-from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.linear import Cells, Linear
 from undeleted.curate.releases.publishable import CLASSES, COLUMN, Rows, Takes, classes_of, decoded, likeliest
 from undeleted.curate.releases.units import spread_of
 from undeleted.curate.statistics.forest_leaves import ForestLeaves
 from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import GridColumn, Number
-from undeleted.foundations.schema.centred_codes import as_columns
 
-TRUST = 0.3  # records of its parent that a leaf is given, in standard deviations of the leaf's noise
+TRUST = 0.3  # pseudo-records that a leaf gets from its parent, in standard deviations of its noise
 _ROWS = 1 << 14  # rows that are answered at a time
 
 
 @dataclass(frozen=True)
 class NoisyForest(Parameters, Linear):
-    """A noisy forest; `by` is a class to tell, `target` a number.
+    """A noisy forest; `by` is the class to predict, `target` the number.
 
     >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.curate.engines.arrays import Arrays
@@ -60,17 +60,13 @@ class NoisyForest(Parameters, Linear):
     small: ClassVar = {"trees": 1, "depth": 1, "by": COLUMN}
 
     over: tuple[GridColumn, ...]
-    noise: Noise
+    budget: Noise
     by: GridColumn | None = None
     target: GridColumn | None = None
     trees: int = 10
     depth: int = 8
     seed: int = 0
     rows_per_person: int = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "over", as_columns(self.over))
-        _ = self.statistic
 
     @cached_property
     def statistic(self) -> ForestLeaves:
@@ -88,7 +84,7 @@ class NoisyForest(Parameters, Linear):
         return [{"prediction": float(mean)} for mean in self._between(self.means_at(shares, codes))]
 
     def _between(self, share: FloatArray) -> FloatArray:
-        """So much of the way from the target's low bound to its high one."""
+        """The value at a share of the way from the target's low bound to its high one."""
         assert self.target is not None
         low, high = decoded([self.target], np.array([[0], [self.target.cells - 1]])).ravel()
         return np.asarray(low + (high - low) * share)
@@ -99,12 +95,12 @@ class NoisyForest(Parameters, Linear):
         return float(self.statistic.blocks[0].reach)
 
     def tables_of(self, values: FloatArray) -> FloatArray:
-        """Records by tree, kind (a class, or an end of the target) and leaf, as noisy as they are."""
+        """Noisy record counts by tree, kind (a class, or an end of the target) and leaf."""
         s = self.statistic
         return np.asarray(values.reshape(s.trees, s.leaves, s.kinds).transpose(0, 2, 1) / self.unit)
 
     def counts_of(self, values: FloatArray) -> FloatArray:
-        """Records of every kind: all trees count them, each with noise of its own."""
+        """Record counts of every kind: the mean over trees, each with its own noise."""
         return np.asarray(self.tables_of(values).sum(axis=2).mean(axis=0))
 
     @property
@@ -123,9 +119,9 @@ class NoisyForest(Parameters, Linear):
         return shares_among(self.counts_of(values))
 
     def shares_of(self, values: FloatArray) -> FloatArray:
-        """The share of every kind by tree, kind and leaf; sparse leaves take after their parents.
+        """The share of every kind by tree, kind and leaf; sparse leaves are shrunk towards their parents.
 
-        A node is the sum of its leaves, and its noise that of them all.
+        The count of a node is the sum of its leaves, and so is its noise.
         """
         s, noise = self.statistic, spread_of(self.laws[0]) / self.unit
         levels = [self.tables_of(values)]
@@ -135,12 +131,12 @@ class NoisyForest(Parameters, Linear):
         for below, counts in zip(range(s.asked - 1, -1, -1), reversed(levels[:-1]), strict=True):
             given = s.kinds * max(1.0, TRUST * noise * 2 ** (below / 2))
             counts = np.maximum(counts, 0.0)
-            whole = counts.sum(axis=1, keepdims=True) + given
-            shares = (counts + given * np.repeat(shares, 2, axis=2)) / whole
+            totals = counts.sum(axis=1, keepdims=True) + given
+            shares = (counts + given * np.repeat(shares, 2, axis=2)) / totals
         return np.asarray(shares)
 
     def log_shares_at(self, shares: FloatArray, codes: IntArray) -> FloatArray:
-        """log P(class | record), up to a constant a row: the mean over trees."""
+        """log P(class | record), up to a constant per row: the mean over trees."""
         return self._over_trees(np.log(shares), codes)
 
     def means_at(self, shares: FloatArray, codes: IntArray) -> FloatArray:
@@ -148,14 +144,14 @@ class NoisyForest(Parameters, Linear):
         return self._over_trees(shares[:, 1:], codes)[:, 0]
 
     def _over_trees(self, tables: FloatArray, codes: IntArray) -> FloatArray:
-        found, trees = np.empty((len(codes), tables.shape[1])), np.arange(len(tables))
+        averages, trees = np.empty((len(codes), tables.shape[1])), np.arange(len(tables))
         for start in range(0, len(codes), _ROWS):
             leaves = self.statistic.leaves_of_matrix(codes[start : start + _ROWS])
-            found[start : start + _ROWS] = tables[trees, :, leaves].mean(axis=1)
-        return found
+            averages[start : start + _ROWS] = tables[trees, :, leaves].mean(axis=1)
+        return averages
 
 
 def shares_among(counts: FloatArray) -> FloatArray:
-    """The share of every kind; noise may make nobody of a few, and never less."""
+    """The share of every kind, from counts clamped at 0 and raised by 1."""
     counts = np.maximum(counts, 0.0) + 1.0
     return np.asarray(counts / counts.sum())

@@ -3,7 +3,7 @@
     release   y_v = #{x = v} + η_v      for every declared v, present or not; a record touches one cell
     forget    y_z ← y_z − 1
 
-Sums of cells are linear and carry exact intervals; medians are read off a clamped copy.
+Sums of cells are linear and carry exact intervals; medians are computed from a clamped copy.
 """
 
 import math
@@ -11,20 +11,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from undeleted.curate.releases.linear import Cells, Linear, Noise
-from undeleted.curate.releases.publishable import Answers, Takes
+from undeleted.curate.releases.linear import Cells, Linear
+from undeleted.curate.releases.publishable import Answers, Takes, values_of
 from undeleted.curate.statistics.histogram import Histogram
-from undeleted.errors import BadQuestion
+from undeleted.errors import BadQuestion, NotFound
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.intervals import Estimate, estimate
+from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import Boolean, Category, GridColumn, Number
-from undeleted.foundations.schema.centred_codes import as_columns
+from undeleted.foundations.types import Given
 
-MOST_SHOWN = 1000  # cells of a histogram that is shown whole
+MOST_SHOWN = 1000  # largest number of cells that is shown completely
 _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -45,15 +46,12 @@ class NoisyHistogram(Linear):
     """
 
     kinds: ClassVar = {"histogram": (Takes("columns"),)}
-    questions: ClassVar = ("where",)
+    questions: ClassVar = ("where", "by")
     steady: ClassVar = True
 
     over: tuple[GridColumn, ...]
-    noise: Noise
+    budget: Noise
     rows_per_person: int = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "over", as_columns(self.over))
 
     @cached_property
     def statistic(self) -> Histogram:
@@ -63,67 +61,96 @@ class NoisyHistogram(Linear):
         """The noisy counts, one axis per column; they may be negative."""
         return release.value.reshape(self.statistic.shape)
 
-    def count(self, release: Cells, confidence: float = 0.95, **where: Any) -> Estimate:
-        """How many records fit: `count(release, age=(18, 65), sex="f")`.
+    def count(self, release: Cells, confidence: float = 0.95, **where: Given) -> Estimate:
+        """How many records match: `count(release, age=(18, 65), sex="f")`.
 
         A number takes a value or a (low, high) pair, both ends included; a category a value or several; a
-        column that is not named is not asked about.
+        column that is not named matches every value.
         """
         unknown = set(where) - {column.name for column in self.over}
         if unknown:
             known = ", ".join(column.name for column in self.over)
-            raise BadQuestion(f"the histogram has no {', '.join(sorted(unknown))}.", f"Its columns: {known}.")
+            raise NotFound(f"the histogram has no {', '.join(sorted(unknown))}.", f"Its columns: {known}.")
         chosen = [_cells(column, where.get(column.name)) for column in self.over]
         box = self.counts(release)[np.ix_(*chosen)]
         return estimate(int(box.sum()), self.laws[0], confidence=confidence, draws=box.size)
 
-    def answers(self, release: Cells, asked: Mapping[str, Any], confidence: float) -> Answers:
-        """Every cell, or each column alone where there are too many; or the box that is asked about."""
+    def answers(self, release: Cells, asked: Mapping[str, Given], confidence: float) -> Answers:
+        """Every cell, or each column alone if there are too many cells; or the box that `where` selects."""
+        box: dict[str, Given] = {}
         if "where" in asked:
             conditions = [self._condition(text) for text in asked["where"]]
             box = dict(conditions)
             if len(box) < len(conditions):
                 raise BadQuestion("a column is asked about twice.", "Ask once, or with a range low..high.")
+        if box and "by" not in asked:
             yield ", ".join(asked["where"]), self.count(release, confidence, **box)
             return
-        names = [column.name for column in self.over]
-        if math.prod(column.cells for column in self.over) <= MOST_SHOWN:
-            for values in product(*map(_values, self.over)):
-                cell = dict(zip(names, values, strict=True))
-                label = ", ".join(f"{name} = {value}" for name, value in cell.items())
-                yield label, self.count(release, confidence, **cell)
-            return
-        longest = max(self.over, key=lambda column: column.cells)
-        if longest.cells > MOST_SHOWN:
-            problem = f"the histogram has {longest.cells:,} cells along {longest.name!r}."
-            raise BadQuestion(problem, "Ask with --where, or export it.")
-        for column in self.over:  # too many cells to be shown: each column alone
-            others = "".join(f", any {name}" for name in names if name != column.name)
-            for value in _values(column):
-                count = self.count(release, confidence, **{column.name: value})
-                yield f"{column.name} = {value}{others}", count
+        chosen = [_cells(column, box.get(column.name)) for column in self.over]
+        for columns in self._shown_columns(asked.get("by")):
+            yield from self._table(release, columns, chosen, confidence)
 
-    def _condition(self, text: str) -> tuple[str, Any]:
-        """column=value, or column=low..high for a number."""
+    def _shown_columns(self, by: Sequence[str] | str | None) -> list[tuple[GridColumn, ...]]:
+        """The tables to show: by the columns that are asked for, of all cells, or of each column alone."""
+        if by is not None:
+            known = {column.name: column for column in self.over}
+            several = [by] if isinstance(by, str) else list(by)
+            names = [n for text in several for n in ([text] if text in known else text.split(","))]
+            unknown = [name for name in names if name not in known]
+            if unknown:
+                problem = f"the histogram has no {', '.join(unknown)}."
+                raise NotFound(problem, f"Its columns: {', '.join(known)}.")
+            tables = [tuple(known[name] for name in dict.fromkeys(names))]
+        elif math.prod(column.cells for column in self.over) <= MOST_SHOWN:
+            tables = [self.over]
+        else:  # too many cells to show: each column alone
+            tables = [(column,) for column in self.over]
+        for columns in tables:
+            cells = math.prod(column.cells for column in columns)
+            if cells > MOST_SHOWN:
+                along = " × ".join(repr(column.name) for column in columns)
+                problem = f"the histogram has {cells:,} cells along {along}."
+                raise BadQuestion(problem, "Ask with --where, or export it.")
+        return tables
+
+    def _table(
+        self, release: Cells, columns: Sequence[GridColumn], chosen: Sequence[list[int]], confidence: float
+    ) -> Answers:
+        """Counts by some columns, added up over the chosen cells of the others.
+
+        Margins and cells come from one set of counts, so they agree.
+        """
+        counts = self.counts(release)[np.ix_(*chosen)]
+        axes = [self.over.index(column) for column in columns]
+        others = tuple(i for i in range(len(self.over)) if i not in axes)
+        margin = counts.sum(axis=others).transpose(np.argsort(np.argsort(axes)))
+        draws = counts.size // margin.size
+        values = [[values_of(self.over[axis])[i] for i in chosen[axis]] for axis in axes]
+        for cell in product(*(range(len(several)) for several in values)):
+            labels = {c.name: several[i] for c, several, i in zip(columns, values, cell, strict=True)}
+            yield labels, estimate(int(margin[cell]), self.laws[0], confidence=confidence, draws=draws)
+
+    def _condition(self, text: str) -> tuple[str, Given]:
+        """Parse column=value, or column=low..high for a number."""
         name, equals, value = text.partition("=")
         column = next((c for c in self.over if c.name == name), None)
         if not equals or column is None:
             known = ", ".join(c.name for c in self.over)
-            problem = f"{text!r} asks for no column of the histogram."
-            raise BadQuestion(problem, f"Ask column=value of: {known}.")
+            problem = f"{text!r} names no column of the histogram."
+            raise BadQuestion(problem, f"Write column=value; the columns are: {known}.")
         if isinstance(column, Category):
             return name, value
         if isinstance(column, Boolean):
             if value.lower() not in _WORDS:
                 problem = f"{value!r} is neither true nor false."
-                raise BadQuestion(problem, f"Ask {name}=true or {name}=false.")
+                raise BadQuestion(problem, f"Write {name}=true or {name}=false.")
             return name, _WORDS[value.lower()]
         low, dots, high = value.partition("..")
         try:
             return name, (float(low), float(high)) if dots else float(value)
         except ValueError:
-            problem = f"{value!r} is no number and no range."
-            raise BadQuestion(problem, "Ask column=18, or column=18..65.") from None
+            problem = f"{value!r} is neither a number nor a range."
+            raise BadQuestion(problem, "Write column=18, or column=18..65.") from None
 
     def median(self, release: Cells) -> float:
         """The (lower) median of a single number, from counts clamped at zero on a copy."""
@@ -135,14 +162,7 @@ class NoisyHistogram(Linear):
         return column.decode(int(cell))
 
 
-def _values(column: GridColumn) -> Sequence[Any]:
-    """The values of a column, cell by cell."""
-    if isinstance(column, Category):
-        return column.values
-    return [column.value(c) if isinstance(column, Number) else bool(c) for c in range(column.cells)]
-
-
-def _cells(column: GridColumn, wanted: Any) -> list[int]:
+def _cells(column: GridColumn, wanted: Given) -> list[int]:
     """The cells of a column that a question names; all, if it names none."""
     if wanted is None:
         return list(range(column.cells))
@@ -155,10 +175,14 @@ def _cells(column: GridColumn, wanted: Any) -> list[int]:
                 )
             inside = max(0, column.first_at(low)), min(column.cells - 1, column.last_at(high))
             cells = list(range(inside[0], inside[1] + 1))
+            if isinstance(wanted, tuple) and not cells:
+                problem = f"no value of {column.name!r} lies between {low:g} and {high:g}."
+                bounds = f"{column.value(0):g} to {column.value(column.cells - 1):g}"
+                raise BadQuestion(problem, f"It goes from {bounds} in steps of {float(column.step):g}.")
             if not isinstance(wanted, tuple) and not cells:
                 problem = f"{wanted!r} is not a value of {column.name!r}."
                 raise BadQuestion(
-                    problem, f"It lies on a grid of step {column.step} in its bounds; or ask a range."
+                    problem, f"Give a value in its bounds, on its grid of step {column.step}, or a range."
                 )
             return cells
         case Boolean():

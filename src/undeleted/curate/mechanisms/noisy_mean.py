@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.linear import Cells, Linear
 from undeleted.curate.releases.publishable import Takes
 from undeleted.curate.statistics.moments import Moments
 from undeleted.foundations.intervals import Estimate, ratio_interval, standard_deviation
-from undeleted.foundations.schema import Number
+from undeleted.foundations.privacy import Noise
+from undeleted.foundations.schema import Boolean, Number
 
 
 @dataclass(frozen=True)
@@ -26,10 +27,13 @@ class NoisyMean(Linear):
     (1, 60)
     """
 
-    kinds: ClassVar = {"mean": (Takes(of=(Number,), called="numbers"),)}
+    kinds: ClassVar = {
+        "mean": (Takes(of=(Number, Boolean), called="numbers or booleans"),),
+        "share": (Takes(of=(Boolean,), called="booleans"),),
+    }
 
-    column: Number
-    noise: Noise
+    column: Number | Boolean
+    budget: Noise
     rows_per_person: int = 1
 
     @cached_property

@@ -1,11 +1,11 @@
-"""Publish once how many have an item, and how many have two items together, as far as noise lets it be seen.
+"""Publish once how many people have each item and each pair of items, as far as the noise allows.
 
-release   for every item and every pair of items: #{people} + η; a pair is kept if that exceeds a threshold
+release   for every item and every pair of items: #{people} + η; pairs above a threshold are kept
 forget    subtract 1 from a person's items and pairs; a pair that falls to the threshold is dropped
-answer    similarities of items, and what goes with a basket
+answer    similarities of items, and items that go with a basket
 
-Counts only fall, so a pair that is dropped would not be kept by a release of those who remain: after any
-deletions the pairs are, to the last one, those of such a release with the same coins.
+Counts only fall, so a release of those who remain would not keep a dropped pair either.  After any deletions
+the pairs are exactly those of such a release with the same coins.
 """
 
 import math
@@ -13,27 +13,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from undeleted.curate.engines import Totals
-from undeleted.curate.releases.linear import Linear, Noise, require_rows
+from undeleted.curate.releases.linear import Linear, require_rows
 from undeleted.curate.releases.publishable import Answers, Rows, Takes
 from undeleted.curate.releases.subtracting import Release, Shape, Subtracting
 from undeleted.curate.releases.units import spread_of
 from undeleted.curate.statistics import Contribution
 from undeleted.curate.statistics.item_pairs import ItemPairs
-from undeleted.errors import BadQuestion
+from undeleted.errors import BadSetting
 from undeleted.foundations.arrays import FloatArray, IntArray
 from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, Law
 from undeleted.foundations.intervals import estimate
-from undeleted.foundations.privacy import Reach
+from undeleted.foundations.privacy import Noise, Reach
 from undeleted.foundations.schema import Boolean, Deleted
-from undeleted.foundations.schema.centred_codes import as_columns
+from undeleted.foundations.types import Given
 
-OF_SETS = True  # people have several items, not one value: no small world has them
-CHANCE = 4.0  # empty pairs that are kept by chance: about twice as many as there are items
+NOT_IN_SMALL_WORLDS = True  # people have several items, not one value: small worlds cannot represent them
+CHANCE = 4.0  # CHANCE / items: the probability that an empty pair is kept; about 2 such pairs per item
 _SHOWN = 100  # pairs, the closest first
 _BEST = 5  # items that are recommended
 RARE = 3.0  # standard deviations of a pair's noise
@@ -60,7 +60,7 @@ class Pairs(Release):
 
     @property
     def shape(self) -> tuple[IntArray, ...]:
-        """Which pairs there are."""
+        """Which pairs are kept."""
         return (self.pairs,)
 
     @property
@@ -71,7 +71,7 @@ class Pairs(Release):
 
 @dataclass(frozen=True)
 class NoisyPairs(Subtracting):
-    """Noisy co-occurrences of items, each a column that says who has it.
+    """Noisy co-occurrences of items; each item is a column that says who has it.
 
     >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.curate.engines.arrays import Arrays
@@ -90,16 +90,16 @@ class NoisyPairs(Subtracting):
     }
 
     over: tuple[Boolean, ...]
-    noise: Noise
+    budget: Noise
     at_most: int = 8
     threshold: int | None = None
     rows_per_person: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "over", as_columns(self.over))
+        super().__post_init__()
         _ = self.statistic
         if self.threshold is not None and not isinstance(self.threshold, int):
-            raise BadQuestion(f"threshold = {self.threshold!r} is no count.", "Give a whole number, or none.")
+            raise BadSetting(f"threshold = {self.threshold!r} is not a count.", "Give an integer, or None.")
 
     @cached_property
     def statistic(self) -> ItemPairs:
@@ -108,7 +108,7 @@ class NoisyPairs(Subtracting):
     @cached_property
     def laws(self) -> tuple[Law, ...]:
         """The noise of the items, and that of the pairs."""
-        return _Noised(self.statistic, self.noise, self.rows_per_person).laws
+        return _Noised(self.statistic, self.budget, self.rows_per_person).laws
 
     @property
     def sensitivity(self) -> list[Reach]:
@@ -122,7 +122,7 @@ class NoisyPairs(Subtracting):
 
     @cached_property
     def least(self) -> int:
-        """A pair is kept whose noisy count exceeds this."""
+        """A pair is kept if its noisy count exceeds this."""
         if self.threshold is not None:
             return self.threshold
         law, chance = self.laws[1], min(0.25, CHANCE / self.statistic.items)
@@ -149,7 +149,7 @@ class NoisyPairs(Subtracting):
         return self.statistic.of(deleted)
 
     def shaped(self, shape: Shape, cells: IntArray) -> Pairs:
-        """The release with these cells: what has fallen to the threshold is not part of it."""
+        """The release with these cells, without the pairs that have fallen to the threshold."""
         items, counts = np.split(cells, [self.statistic.items])
         kept = counts > self.least
         return Pairs(items.copy(), shape[0][kept], counts[kept])
@@ -159,7 +159,7 @@ class NoisyPairs(Subtracting):
         return np.concatenate([total[:first], total[first + shape[0]]])
 
     def moves(self, shape: Shape, gone: Contribution) -> Contribution:
-        """Where the cells stand among those that are kept; a pair that is not has nothing to lose."""
+        """The moves of the cells that are kept; a pair that is not kept is skipped."""
         [pairs] = shape
         first, cells, values = self.statistic.items, np.asarray(gone.cells), np.asarray(gone.values)
         single = cells < first
@@ -174,24 +174,24 @@ class NoisyPairs(Subtracting):
 
     # -- answers
 
-    def answers(self, release: Pairs, asked: Mapping[str, Any], confidence: float) -> Answers:
-        """How many have each of the closest pairs of items."""
+    def answers(self, release: Pairs, asked: Mapping[str, Given], confidence: float) -> Answers:
+        """How many people have both items, for the most similar pairs."""
         i, j = self.statistic.items_of(release.pairs)
-        alike = self.similarities(release)
-        closeness = np.array([alike[a, b] for a, b in zip(i, j, strict=True)])
+        similar = self.similarities(release)
+        closeness = np.array([similar[a, b] for a, b in zip(i, j, strict=True)])
         for at in np.argsort(-closeness, kind="stable")[:_SHOWN]:
             names = f"{self.over[i[at]].name} & {self.over[j[at]].name}"
             yield names, estimate(int(release.counts[at]), self.laws[1], confidence=confidence)
 
     def predictions(self, release: Pairs, codes: IntArray) -> Rows:
-        """What goes best with every row's items."""
+        """The items that go best with the items of every row."""
         scores = np.where(codes > 0, -1.0, codes @ self.similarities(release))
         best = np.argsort(-scores, axis=1, kind="stable")[:, :_BEST]
         names = [column.name for column in self.over]
         return [{"prediction": [names[at] for at in row if scores[i, at] > 0]} for i, row in enumerate(best)]
 
     def rows(self, release: Pairs) -> Rows:
-        """Items alone, then those pairs that are kept."""
+        """Single items, then the pairs that are kept."""
         names, items = [column.name for column in self.over], self.statistic.items_of(release.pairs)
         alone: Rows = [
             {"item": n, "with": None, "count": int(c)} for n, c in zip(names, release.items, strict=True)
@@ -199,11 +199,11 @@ class NoisyPairs(Subtracting):
         both = zip(*items, release.counts, strict=True)
         return alone + [{"item": names[i], "with": names[j], "count": int(count)} for i, j, count in both]
 
-    def similarities(self, release: Pairs) -> Any:
-        """How alike items are: n_ij/(√(n_i n_j) + noise), of counts that are above 0; a sparse matrix.
+    def similarities(self, release: Pairs) -> Given:
+        """The similarities of items, a sparse matrix: n_ij/(√(n_i n_j) + noise), of counts clamped at 0.
 
-        The noise of a pair in the denominator keeps rare items, whose pairs are mostly noise, from being like
-        anything.
+        The noise of a pair in the denominator keeps rare items, whose pairs are mostly noise, from seeming
+        similar to anything.
         """
         from scipy import sparse
 
@@ -211,18 +211,18 @@ class NoisyPairs(Subtracting):
         whole = np.maximum(release.items.astype(float), 0.0) + 1.0
         i, j = self.statistic.items_of(release.pairs)
         noise = RARE * spread_of(self.laws[1])
-        alike = np.maximum(release.counts.astype(float), 0.0) / (np.sqrt(whole[i] * whole[j]) + noise)
-        values: FloatArray = np.minimum(alike, 1.0)
+        similar = np.maximum(release.counts.astype(float), 0.0) / (np.sqrt(whole[i] * whole[j]) + noise)
+        values: FloatArray = np.minimum(similar, 1.0)
         both = np.concatenate([values, values])
         return sparse.csr_array((both, (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(n, n))
 
 
 @dataclass(frozen=True)
 class _Noised(Linear):
-    """The laws of two blocks, as any noisy total has them."""
+    """Computes the laws of the two blocks as for any noisy total."""
 
     counted: ItemPairs
-    noise: Noise
+    budget: Noise
     rows_per_person: int
 
     @cached_property

@@ -12,19 +12,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, combinations_with_replacement
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from undeleted.curate.releases.bootstrap import estimates
-from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.linear import Cells, Linear
 from undeleted.curate.releases.publishable import NUMBERS, Answers, Takes
 from undeleted.curate.statistics.cross_products import CrossProducts
 from undeleted.errors import BadQuestion
 from undeleted.foundations.arrays import FloatArray
 from undeleted.foundations.intervals import Estimate
+from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import Category, GridColumn
-from undeleted.foundations.schema.centred_codes import as_columns, require_numbers
+from undeleted.foundations.schema.centred_codes import require_numbers
+from undeleted.foundations.types import Given
 
 _DRAWS = 1000  # for intervals: the noise is drawn again around the estimate
 
@@ -51,18 +53,18 @@ class NoisyProducts(Linear):
     questions: ClassVar = ("correlation", "regression")
 
     over: tuple[GridColumn, ...]
-    noise: Noise
+    budget: Noise
     rows_per_person: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "over", as_columns(self.over))
+        super().__post_init__()
         require_numbers(*self.over)
 
     @cached_property
     def statistic(self) -> CrossProducts:
         return CrossProducts(self.over)
 
-    def answers(self, release: Cells, asked: Mapping[str, Any], confidence: float) -> Answers:
+    def answers(self, release: Cells, asked: Mapping[str, Given], confidence: float) -> Answers:
         """All correlations; or one, or a regression of a column on the others."""
         names = [column.name for column in self.over]
         if target := asked.get("regression"):
@@ -74,7 +76,7 @@ class NoisyProducts(Linear):
             yield f"correlation of {one} and {other}", self.correlation(release, one, other, confidence)
 
     def covariance(self, release: Cells) -> FloatArray:
-        """The covariance matrix, in the columns' own units, from moments clamped to be possible."""
+        """The covariance matrix, in the columns' own units, from moments clamped to possible values."""
         return self._moments(release.value.astype(float))[1]
 
     def correlation(self, release: Cells, one: str, other: str, confidence: float = 0.95) -> Estimate:
@@ -86,11 +88,11 @@ class NoisyProducts(Linear):
             spread = math.sqrt(covariance[i, i] * covariance[j, j])
             return max(-1.0, min(1.0, float(covariance[i, j]) / spread)) if spread > 0 else 0.0
 
-        found = estimates(
+        result = estimates(
             self, release.value.astype(float), lambda values: np.array([of(values)]), confidence, _DRAWS
         )[0]
         return Estimate(
-            found.value, max(-1.0, found.low), min(1.0, found.high), confidence, found.standard_error
+            result.value, max(-1.0, result.low), min(1.0, result.high), confidence, result.standard_error
         )
 
     def regression(
@@ -107,8 +109,8 @@ class NoisyProducts(Linear):
             slopes = np.linalg.lstsq(inner, covariance[rest, t], rcond=None)[0]
             return np.concatenate([[mean[t] - slopes @ mean[rest]], slopes])
 
-        found = estimates(self, release.value.astype(float), of, confidence, _DRAWS)
-        return dict(zip(["intercept", *features], found, strict=True))
+        result = estimates(self, release.value.astype(float), of, confidence, _DRAWS)
+        return dict(zip(["intercept", *features], result, strict=True))
 
     def _moments(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Means and covariances in the columns' units; variances at least that of a tenth of a step."""
@@ -123,7 +125,7 @@ class NoisyProducts(Linear):
         np.fill_diagonal(covariance, np.maximum(np.diag(covariance), 0.01))
         numbers = [
             column for column in self.over if not isinstance(column, Category)
-        ]  # none is: they are refused
+        ]  # all of them: categories are refused
         steps = np.array([float(column.step) for column in numbers])
         middles = np.array([column.decode(column.middle) for column in numbers])
         return middles + steps * mean, covariance * np.outer(steps, steps)
@@ -133,6 +135,6 @@ class NoisyProducts(Linear):
         unknown = [name for name in names if name not in known]
         if unknown:
             raise BadQuestion(
-                f"the products have no {', '.join(unknown)}.", f"Their columns: {', '.join(known)}."
+                f"the products have no column {', '.join(unknown)}.", f"Their columns: {', '.join(known)}."
             )
         return [known.index(name) for name in names]

@@ -1,8 +1,8 @@
 """Publish noisy counts on trees over several columns once: the quantiles of every feature (M5, M7).
 
 release   for every column, counts on all levels of a complete tree, + η
-forget    subtract 1 from one node a level of every tree
-answer    what range counts answer, a column at a time
+forget    subtract 1 from one node per level of every tree
+answer    the answers of range counts, for each column
 """
 
 from collections.abc import Sequence
@@ -15,12 +15,11 @@ from scipy.optimize import isotonic_regression
 
 from undeleted.curate.mechanisms.range_counts import RangeCounts
 from undeleted.curate.releases.count_tree import best_branching
-from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.linear import Cells, Linear
 from undeleted.curate.statistics.range_trees import RangeTrees
 from undeleted.foundations.arrays import FloatArray
-from undeleted.foundations.privacy import Budget, Zcdp
+from undeleted.foundations.privacy import Budget, Noise, Zcdp
 from undeleted.foundations.schema import Number
-from undeleted.foundations.schema.centred_codes import as_columns
 
 
 @dataclass(frozen=True)
@@ -38,17 +37,13 @@ class NoisyQuantiles(Linear):
     """
 
     over: tuple[Number, ...]
-    noise: Noise
+    budget: Noise
     branching: int | None = None
     rows_per_person: int = 1
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "over", as_columns(self.over))
-        _ = self.statistic
-
     @cached_property
     def statistic(self) -> RangeTrees:
-        privacy = self.noise if isinstance(self.noise, Budget | Zcdp) else Budget(1.0)
+        privacy = self.budget if isinstance(self.budget, Budget | Zcdp) else Budget(1.0)
         widest = max(column.cells for column in self.over)
         return RangeTrees(
             self.over, best_branching(widest, privacy) if self.branching is None else self.branching
@@ -56,7 +51,7 @@ class NoisyQuantiles(Linear):
 
     @cached_property
     def trees(self) -> tuple[RangeCounts, ...]:
-        """Range counts a column, with the noise that they have here."""
+        """Range counts for each column, with this mechanism's noise."""
         levels = np.cumsum([0, *(tree.levels for tree in self.statistic.trees)]).tolist()
         return tuple(
             RangeCounts(column, self.laws[a:b], self.statistic.branching, self.rows_per_person)
@@ -72,18 +67,18 @@ class NoisyQuantiles(Linear):
         return list(accumulate(tree.size for tree in self.statistic.trees))[:-1]
 
     def quantiles(self, release: Cells, shares: Sequence[float]) -> FloatArray:
-        """The values with these shares of the records at or below them: a row a share, a column a column."""
-        found = [
+        """The values with these shares of the records at or below them: a (shares × columns) matrix."""
+        by_column = [
             _from_leaves(mechanism, mechanism.view(self.column(release, i)).levels[-1].estimates, shares)
             for i, mechanism in enumerate(self.trees)
         ]
-        return np.column_stack(found)
+        return np.column_stack(by_column)
 
 
 def _from_leaves(mechanism: RangeCounts, leaves: FloatArray, shares: Sequence[float]) -> FloatArray:
-    """Where the cumulative counts, in the rising curve nearest to them, pass each share of all.
+    """Where the isotonic fit of the cumulative counts passes each share of all.
 
-    Records are spread evenly inside a step of the grid.
+    Records are assumed to be spread evenly inside a step of the grid.
     """
     cumulative = np.cumsum(leaves[: mechanism.column.cells])
     evenly = max(float(cumulative[-1]), 0.0) * np.arange(1, cumulative.size + 1) / cumulative.size
@@ -94,7 +89,7 @@ def _from_leaves(mechanism: RangeCounts, leaves: FloatArray, shares: Sequence[fl
     rising = isotonic_regression(cumulative).x
     below = np.concatenate([[0.0], np.maximum(rising, 0.0)])
     if below[-1] <= 0:
-        below = np.linspace(0.0, 1.0, below.size)  # nothing but noise: as if everybody were spread evenly
+        below = np.linspace(0.0, 1.0, below.size)  # only noise: assume that everybody is spread evenly
     wanted = np.asarray(shares) * below[-1]
     at = np.clip(np.searchsorted(below, wanted, side="left"), 1, below.size - 1)
     step = below[at] - below[at - 1]

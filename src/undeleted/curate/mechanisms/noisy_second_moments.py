@@ -2,14 +2,14 @@
 
     release   y = the second moments of the features, with those of a target or by class, + η
     forget    subtract the record's own moments
-    answer    a covariance in which the noise is tamed; linear models solved from it
+    answer    a covariance that is regularised for the noise; linear models solved from it
 
-The spread s of a product's noise is known, so nothing has to be guessed when it is tamed:
+The spread s of a product's noise is known, so the regularisation needs no guesses:
 
     off-diagonal entries    shrunk towards 0 by the share of their squares that noise explains
     the diagonal            raised by s√d, half of what the noise may take off an eigenvalue
-    covariances with y      shrunk likewise; all of them 0 when noise explains them
-    means                   shrunk likewise, towards the middle of the bounds, for the intercept
+    covariances with y      shrunk in the same way; all of them 0 when noise explains them
+    means                   shrunk in the same way, towards the middle of the bounds, for the intercept
 
 With little noise nothing is changed, and the answers are those of the exact moments.
 """
@@ -23,7 +23,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from undeleted.curate.releases.bootstrap import Parameters
-from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.linear import Cells, Linear
 from undeleted.curate.releases.publishable import (
     CLASSES,
     NUMBERS,
@@ -37,30 +37,28 @@ from undeleted.curate.releases.units import Units, spread_of, units_of
 from undeleted.curate.statistics.second_moments import SecondMoments
 from undeleted.errors import BadQuestion
 from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import GridColumn
-from undeleted.foundations.schema.centred_codes import as_columns
 
 _TINY = 1e-9  # a variance in units of the half range, squared
 
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """What does not change from answer to answer: where the cells are, their units, the noise in them."""
+    """Constants that all answers share: where the cells are, their units, and their noise."""
 
     scale: FloatArray
     empty: FloatArray  # a zero for every cell, and one more
-    sums: IntArray  # a row a class, a column a number
-    table: (
-        IntArray  # cells: the means in row 0, then every pair of numbers; the extra one where there is none
-    )
+    sums: IntArray  # one row per class, one column per number
+    table: IntArray  # cells: the means in row 0, then every pair of numbers; the extra one for missing pairs
     to_slopes: FloatArray
     of_sums: FloatArray
     of_squares: FloatArray
     of_products: float
-    of_target: float  # the noise of the target's sum, squared
-    sums_together: float  # and of the features' sums, and of their products with the target, added up
-    target_together: float
-    means_together: float  # of all sums
+    of_target: float  # the squared noise of the target's sum
+    sums_together: float  # the squared noise of the features' sums, added up
+    target_together: float  # the same for their products with the target
+    means_together: float  # the same for all sums
 
 
 @dataclass(frozen=True)
@@ -88,15 +86,11 @@ class NoisySecondMoments(Parameters, Linear):
     }
 
     over: tuple[GridColumn, ...]
-    noise: Noise
+    budget: Noise
     by: GridColumn | None = None
     target: GridColumn | None = None
     products: bool = True
     rows_per_person: int = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "over", as_columns(self.over))
-        _ = self.statistic
 
     @cached_property
     def statistic(self) -> SecondMoments:
@@ -120,13 +114,13 @@ class NoisySecondMoments(Parameters, Linear):
         return [f"share of variance, component {i + 1}" for i in range(len(names))], self._shares
 
     def _against_the_first(self, values: FloatArray) -> FloatArray:
-        """Log odds; without taming, whose bias an interval would not show."""
-        slopes, intercepts = self.discriminants_of(values, tame=False)
+        """Log odds, without regularisation: an interval would not show its bias."""
+        slopes, intercepts = self.discriminants_of(values, regularise=False)
         rows = np.column_stack([intercepts, slopes])
         return np.asarray((rows[1:] - rows[0]).ravel())
 
     def _shares(self, values: FloatArray) -> FloatArray:
-        """Of the variance, by component, the largest first."""
+        """The share of the variance of each component, the largest first."""
         variances = np.maximum(np.linalg.eigvalsh(self.covariance_of(values)[1])[::-1], 0.0)
         return np.asarray(variances / max(float(variances.sum()), 1e-300))
 
@@ -147,7 +141,7 @@ class NoisySecondMoments(Parameters, Linear):
         return units_of(self.statistic.numbers)
 
     def counts(self, release: Cells) -> FloatArray:
-        """Noisy counts, by class if there are classes, as they are."""
+        """The noisy counts, unchanged, by class if there are classes."""
         return release.value[: self.statistic.classes].astype(float)
 
     def least_squares(self, release: Cells, penalty: float = 0.0) -> tuple[FloatArray, float]:
@@ -157,7 +151,7 @@ class NoisySecondMoments(Parameters, Linear):
     def least_squares_of(
         self, values: FloatArray, penalty: float = 0.0, intercept: bool = True
     ) -> tuple[FloatArray, float]:
-        """Written for speed: a deletion is followed by it, and costs as many microseconds."""
+        """The same from the cells; written for speed, because it runs after every deletion."""
         if self.target is None or not self.products:
             raise BadQuestion("least squares needs a target and products.", "Publish them too.")
         plan, units, d = self._plan, self.units, len(self.over)
@@ -167,7 +161,7 @@ class NoisySecondMoments(Parameters, Linear):
         if not intercept:
             covariance -= at[:, None] * (mean - at)
         with_target = covariance[:d, d]
-        inner = self._tamed(covariance[:d, :d], n)
+        inner = self._regularised(covariance[:d, :d], n)
         to_half = at[:d]
         drift = plan.sums_together * float(at[d]) ** 2 + plan.of_target * float(to_half @ to_half)
         kept = _signal((plan.target_together + drift) / (n * n), float(with_target @ with_target))
@@ -185,11 +179,11 @@ class NoisySecondMoments(Parameters, Linear):
         return self.discriminants_of(release.value.astype(float), penalty)
 
     def discriminants_of(
-        self, values: FloatArray, penalty: float = 0.0, tame: bool = True
+        self, values: FloatArray, penalty: float = 0.0, regularise: bool = True
     ) -> tuple[FloatArray, FloatArray]:
-        """Classes that share a covariance: the logistic model that their moments determine.
+        """The logistic model that the moments determine for classes that share a covariance.
 
-        Taming is a bias; intervals are made without it.
+        Regularisation is a bias; intervals are computed without it.
         """
         if self.by is None:
             raise BadQuestion("discriminants need classes.", "Publish the moments by class.")
@@ -202,10 +196,10 @@ class NoisySecondMoments(Parameters, Linear):
         apart = seen - common
         blur = (plan.of_sums / counts) ** 2
         noise = float(blur.sum()) * (k - 1) / k
-        kept = max(_signal(noise, float((apart**2).sum())), 0.05) if tame else 1.0
+        kept = max(_signal(noise, float((apart**2).sum())), 0.05) if regularise else 1.0
         means = np.clip(common + apart * kept, -1.0, 1.0)
-        inner = self._tamed(second - (shares * means).T @ means, n, raised=tame)
-        spread = (shares * blur).sum(axis=0) if tame else 0.0
+        inner = self._regularised(second - (shares * means).T @ means, n, raised=regularise)
+        spread = (shares * blur).sum(axis=0) if regularise else 0.0
         inner.ravel()[:: d + 1] += spread + penalty / (n * self.units.half**2)
         slopes = _solve(inner, means.T).T
         at = np.log(shares[:, 0]) - 0.5 * (slopes * means).sum(axis=1)
@@ -213,15 +207,18 @@ class NoisySecondMoments(Parameters, Linear):
         return slopes, at - slopes @ self.units.centre
 
     def covariance_of(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean and covariance of the features, in their own units, with the noise tamed."""
+        """Mean and covariance of the features, in their own units, regularised for the noise."""
         d, half = len(self.over), self.units.half[: len(self.over)]
         n, mean, second = self._moments(values)
         mean = np.clip(mean[:d], -1.0, 1.0)
-        tamed = self._tamed(second[:d, :d] - np.outer(mean, mean), n, raised=False)
-        return self.units.centre[:d] + half * mean, tamed * np.outer(half, half)
+        shrunk = self._regularised(second[:d, :d] - np.outer(mean, mean), n, raised=False)
+        return self.units.centre[:d] + half * mean, shrunk * np.outer(half, half)
 
-    def _tamed(self, covariance: FloatArray, n: float, raised: bool = True) -> FloatArray:
-        """Off-diagonal entries shrunk, variances kept possible; raised above the noise, to be solved with."""
+    def _regularised(self, covariance: FloatArray, n: float, raised: bool = True) -> FloatArray:
+        """Shrink off-diagonal entries, and keep variances possible.
+
+        If `raised`, variances are raised above the noise, so that the matrix can be solved with.
+        """
         plan, d = self._plan, len(covariance)
         inner = covariance.copy()
         flat = inner.ravel()
@@ -235,7 +232,7 @@ class NoisySecondMoments(Parameters, Linear):
         return inner
 
     def _moments(self, values: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """How many there are, and in units of u the numbers' means and raw second moments."""
+        """The number of records, and the numbers' means and raw second moments in units of u."""
         plan, k = self._plan, self.statistic.classes
         cells = plan.empty.copy()
         np.multiply(values, plan.scale, out=cells[:-1])
@@ -256,7 +253,7 @@ class NoisySecondMoments(Parameters, Linear):
         starts = np.array(statistic.starts)
         spreads = starts[1 : 1 + numbers]
         scale = np.repeat(1 / reach, [block.width for block in statistic.blocks])
-        scale[spreads + k] *= 2  # a spread's reach is 2h², and squares are told in units of h²
+        scale[spreads + k] *= 2  # a spread's reach is 2h², and squares are in units of h²
         table = np.full((1 + numbers, 1 + numbers), statistic.size)
         table[0, 1:] = spreads
         np.fill_diagonal(table[1:, 1:], spreads + k)
@@ -286,10 +283,10 @@ def _signal(noise: float, seen: float) -> float:
 
 
 def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
-    """A symmetric system; where noise has left it indefinite, by its positive part."""
-    _, found, info = lapack.dposv(matrix, right)
+    """Solve a symmetric system; if noise has made it indefinite, raise its eigenvalues above 0."""
+    _, solution, info = lapack.dposv(matrix, right)
     if info == 0:
-        return np.asarray(found)
+        return np.asarray(solution)
     values, vectors = np.linalg.eigh(matrix)
     least = max(1e-6, 0.05 * float(np.abs(values).max(initial=0.0)))
     vectors_right = vectors.T @ right

@@ -3,24 +3,25 @@
     release   y = Σ x + η      η ~ discrete Laplace(Δ/ε) or discrete Gaussian, drawn once
     forget    y ← y − z        for a deleted value z
 
-The error does not grow with deletions.  ε-DP for everybody at release; for those who stay, over the whole
-transcript.
+The error does not grow with deletions.  It is ε-DP for everybody at release, and for those who stay over the
+whole transcript.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.linear import Cells, Linear
 from undeleted.curate.releases.publishable import Takes
 from undeleted.curate.statistics.clipped_sum import ClippedSum
 from undeleted.foundations.intervals import Estimate
+from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import Number
 
 
 @dataclass(frozen=True)
 class NoisySum(Linear):
-    """Noisy sum of a bounded number: private at release, free to update afterwards.
+    """Noisy sum of a bounded number: private at release; later updates cost nothing.
 
     >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.curate.engines.arrays import Arrays
@@ -38,7 +39,7 @@ class NoisySum(Linear):
     steady: ClassVar = True
 
     column: Number
-    noise: Noise
+    budget: Noise
     rows_per_person: int = 1
 
     @cached_property

@@ -4,8 +4,8 @@
     forget    subtract 1, c(z), c(z)²
     estimate  variance = step² · (Q/N − (S/N)²)
 
-The interval joins Fieller's sets of Q/N and S/N, each at half the allowed error: it holds at least as often
-as stated, and more often when the mean lies far from the centre of the grid.
+The interval combines Fieller's sets of Q/N and S/N, each at half the allowed error.  It covers at least as
+often as stated, and more often when the mean is far from the centre of the grid.
 """
 
 import math
@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.linear import Cells, Linear
 from undeleted.curate.releases.publishable import Takes
 from undeleted.curate.statistics.moments import Moments
 from undeleted.foundations.intervals import Estimate, ratio_interval, standard_deviation
+from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import Number
 
 
@@ -32,7 +33,7 @@ class NoisyVariance(Linear):
     kinds: ClassVar = {"variance": (Takes(of=(Number,), called="numbers"),)}
 
     column: Number
-    noise: Noise
+    budget: Noise
     rows_per_person: int = 1
 
     @cached_property

@@ -4,7 +4,7 @@
     forget    y_v ← y_v − 1                      for the L nodes above a deleted record
     answer    the best linear unbiased estimate from all levels (Hay, Rastogi, Miklau, Suciu 2010)
 
-The whole structure is the release.  Publishing medians from a hidden one would not be safe.
+The whole tree is released.  Publishing medians from a hidden tree would not be safe.
 
 With weights ω_l = 1/σ_l² and d_l codes a node, the estimator is diagonal in the basis of differences
 among siblings, with eigenvalues λ_l = Σ_{j ≥ l} ω_j d_j.  That gives the noise of any range exactly.
@@ -17,17 +17,17 @@ from typing import ClassVar
 import numpy as np
 
 from undeleted.curate.releases.count_tree import Level, TreeView, best_branching
-from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.linear import Cells, Linear
 from undeleted.curate.releases.publishable import Takes
 from undeleted.curate.releases.ranges import RangeAnswer, Ranges
 from undeleted.curate.statistics.range_tree import RangeTree
 from undeleted.foundations.arrays import FloatArray
 from undeleted.foundations.coins import DiscreteLaplace, FiniteLaw
 from undeleted.foundations.intervals import standard_deviation
-from undeleted.foundations.privacy import Budget, Zcdp
+from undeleted.foundations.privacy import Budget, Noise, Zcdp
 from undeleted.foundations.schema import Number
 
-WHOLE_TREE = 2**16  # up to so many values a spec's tree is complete; beyond, it grows where people are
+WHOLE_TREE = 2**16  # the most values for which a spec's tree is complete; above, it is grown
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,13 @@ class RangeCounts(Ranges, Linear):
     kinds: ClassVar = {"quantiles": (Takes(of=(Number,), called="numbers", most_cells=WHOLE_TREE),)}
 
     column: Number
-    noise: Noise
+    budget: Noise
     branching: int | None = None
     rows_per_person: int = 1
 
     @cached_property
     def statistic(self) -> RangeTree:
-        privacy = self.noise if isinstance(self.noise, Budget | Zcdp) else Budget(1.0)
+        privacy = self.budget if isinstance(self.budget, Budget | Zcdp) else Budget(1.0)
         return RangeTree(
             self.column,
             best_branching(self.column.cells, privacy) if self.branching is None else self.branching,
@@ -64,7 +64,7 @@ class RangeCounts(Ranges, Linear):
 
     @cached_property
     def _sigmas(self) -> list[float]:
-        """The spread of the noise on levels 1, …, L; a law for exact worlds counts as none."""
+        """The spread of the noise on levels 1, …, L; 0 for a law for exact worlds."""
         return [0.0 if isinstance(law, FiniteLaw) else standard_deviation(law) for law in self.laws]
 
     @cached_property

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from undeleted.curate.engines import Totals
-from undeleted.curate.releases.linear import Cells, Linear, Noise
+from undeleted.curate.releases.linear import Cells, Linear
 from undeleted.curate.statistics import Contribution, Statistic
-from undeleted.foundations.coins import Coins, Law
-from undeleted.foundations.privacy import Budget, Event, Zcdp, calibrate
+from undeleted.foundations.coins import Coins
+from undeleted.foundations.privacy import Budget, Event, Noise, Zcdp, as_noise, calibrate
 from undeleted.foundations.schema import Table
 
 
@@ -25,7 +25,7 @@ class Total(Linear):
     """One statistic of a recipe, with its noise."""
 
     summed: Statistic
-    noise: Noise
+    budget: Noise
     rows_per_person: int = 1
 
     @cached_property
@@ -50,21 +50,22 @@ class Recipe:
     """
 
     statistics: Sequence[Statistic]
-    noise: Budget | Zcdp | Law
+    budget: Noise
     weights: Sequence[float] | None = None
     rows_per_person: int = 1
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "budget", as_noise(self.budget))
         object.__setattr__(self, "statistics", tuple(self.statistics))
         object.__setattr__(self, "weights", None if self.weights is None else tuple(self.weights))
 
     @cached_property
     def parts(self) -> tuple[Total, ...]:
-        """The statistics as mechanisms of their own, each with its share of the noise."""
-        noises: Sequence[Noise] = [self.noise] * len(self.statistics)
-        if isinstance(self.noise, Budget | Zcdp):
+        """One mechanism per statistic, with its share of the budget or the given noise."""
+        noises: Sequence[Noise] = [self.budget] * len(self.statistics)
+        if isinstance(self.budget, Budget | Zcdp):
             reaches = [statistic.sensitivity for statistic in self.statistics]
-            noises = calibrate(reaches, self.noise, weights=self.weights, rows=self.rows_per_person)
+            noises = calibrate(reaches, self.budget, weights=self.weights, rows=self.rows_per_person)
         return tuple(
             Total(statistic, noise, self.rows_per_person)
             for statistic, noise in zip(self.statistics, noises, strict=True)
@@ -73,8 +74,8 @@ class Recipe:
     @cached_property
     def events(self) -> list[Event] | None:
         """What the release costs; None if it makes no promise of differential privacy."""
-        found = [part.events for part in self.parts]
-        return None if None in found else [event for events in found for event in events or ()]
+        by_part = [part.events for part in self.parts]
+        return None if None in by_part else [event for events in by_part for event in events or ()]
 
     def release(self, totals: Totals, coins: Coins) -> tuple[Cells, ...]:
         return tuple(part.release(totals, coins) for part in self.parts)

@@ -1,13 +1,12 @@
-"""How far an answer moves when noise of the same laws is added once more: intervals for what has no formula.
+"""Intervals for answers without a formula: how far an answer moves if noise of the same laws is added again.
 
-The noise is drawn around what was published, with coins that have nothing to do with those that made it.
+The noise is added to the published values, with coins that are independent of those of the release.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from undeleted.curate.releases.publishable import Answers
 from undeleted.foundations.arrays import FloatArray
 from undeleted.foundations.coins import Coins, FiniteLaw, seeded
 from undeleted.foundations.intervals import Estimate, check_confidence
+from undeleted.foundations.types import Given
 
 DRAWS = 400  # of the noise, for the intervals of a model's parameters
 _AT_ONCE = 1 << 20  # numbers that are drawn at a time
@@ -28,7 +28,7 @@ def redrawn(
     confidence: float,
     draws: int,
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """An answer, the ends of its interval, and its spread; each as wide as the answer is."""
+    """The answer, the ends of its interval, and its spread; all have the shape of the answer."""
     check_confidence(confidence)
     answer, coins = of(values), seeded("noise once more")
     at_once = max(1, _AT_ONCE // max(1, values.size))
@@ -45,7 +45,7 @@ def redrawn(
 
 
 def _noise(mechanism: Linear, coins: Coins, draws: int) -> FloatArray:
-    """Noise of the mechanism's own laws for all cells, a draw a row; a law for exact worlds has none."""
+    """Noise of the mechanism's laws for all cells, one row per draw; it is 0 for a law for exact worlds."""
     parts = []
     blocks = zip(mechanism.laws, (block.width for block in mechanism.statistic.blocks), strict=True)
     for law, run in groupby(blocks, key=itemgetter(0)):
@@ -62,23 +62,23 @@ def estimates(
     confidence: float,
     draws: int,
 ) -> list[Estimate]:
-    """The same, one by one."""
-    found = redrawn(mechanism, values, of, confidence, draws)
+    """The same, as a list of estimates."""
+    result = redrawn(mechanism, values, of, confidence, draws)
     return [
         Estimate(float(a), float(low), float(high), confidence, float(s))
-        for a, low, high, s in zip(*map(np.ravel, found), strict=True)
+        for a, low, high, s in zip(*map(np.ravel, result), strict=True)
     ]
 
 
 class Parameters(ABC):
-    """A model whose answers are its parameters, each with the interval of redrawn noise."""
+    """A model whose answers are its parameters, each with an interval from redrawn noise."""
 
     @abstractmethod
     def parameters(self) -> tuple[list[str], Callable[[FloatArray], FloatArray]]:
-        """Names of the parameters, and how they follow from the cells."""
+        """The names of the parameters, and the function that computes them from the cells."""
 
-    def answers(self, release: Any, asked: Mapping[str, Any], confidence: float) -> Answers:
+    def answers(self, release: Given, asked: Mapping[str, Given], confidence: float) -> Answers:
         labels, of = self.parameters()
         values = release.value.astype(float)
-        mechanism: Any = self
+        mechanism: Given = self
         yield from zip(labels, estimates(mechanism, values, of, confidence, DRAWS), strict=True)

@@ -1,9 +1,9 @@
-"""Clusters of grown boxes: weighted k-means of the leaves' means, by scikit-learn.  It spends nothing."""
+"""Clusters of grown boxes: weighted k-means of the leaves' means, by scikit-learn.  It spends no budget."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -11,19 +11,20 @@ from undeleted.curate.releases.partition import Leaves, Partition
 from undeleted.curate.releases.publishable import decoded
 from undeleted.curate.releases.units import spread_of
 from undeleted.curate.statistics.boxes import Boxes
-from undeleted.errors import BadQuestion
+from undeleted.errors import BadSetting, MissingExtra
 from undeleted.foundations.arrays import FloatArray, IntArray
 from undeleted.foundations.coins import Law
 from undeleted.foundations.intervals import Estimate, check_confidence
 from undeleted.foundations.schema import GridColumn
+from undeleted.foundations.types import Given
 
 MOST_CLUSTERS = 1000
 _DRAWS = 400  # for intervals
-_STARTS = 10  # of the weighted k-means, the best of which counts
+_STARTS = 10  # restarts of the weighted k-means; the best one is used
 
 
 class Boxed(Protocol):
-    """Grown boxes, as far as clusters need them."""
+    """The part of grown boxes that clusters need."""
 
     @property
     def over(self) -> tuple[GridColumn, ...]:
@@ -31,23 +32,23 @@ class Boxed(Protocol):
 
     @property
     def clusters(self) -> int:
-        """How many they were grown for."""
+        """The number of clusters that the boxes were grown for."""
 
     @property
     def laws(self) -> tuple[Law, ...]:
-        """The noise of every level, and last that of the offsets."""
+        """The noise of every level, and then that of the offsets."""
 
     @property
     def levels(self) -> tuple[Boxes, ...]:
         """The counts of every level that may be published."""
 
     def leaves(self, release: Partition) -> Leaves:
-        """The leaves as their readers see them."""
+        """The leaves as readers see them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Centres in the columns' own units, in their order, a row each; the leaves, and whose they are."""
+    """Sorted centres, one per row, in the columns' own units and order; the leaves and their clusters."""
 
     centres: FloatArray
     points: FloatArray  # the leaves' means
@@ -67,66 +68,66 @@ class Clusters:
 
 
 def clusters(mechanism: Boxed, release: Partition, k: int) -> Clusters:
-    """The best k centres of the leaves; always the same of the same release."""
+    """The best k centres of the leaves; the same release always gives the same centres."""
     try:
         from sklearn.cluster import KMeans
         from sklearn.metrics import pairwise_distances_argmin
     except ModuleNotFoundError:
-        raise BadQuestion("clusters need scikit-learn.", "pip install 'undeleted[models]'") from None
+        raise MissingExtra("k-means", "scikit-learn", "models") from None
     leaves = mechanism.leaves(release)
     weights = np.maximum(leaves.counts, 0.0)
     if not 1 <= k <= MOST_CLUSTERS:
-        raise BadQuestion(f"{k} clusters cannot be told.", f"Choose from 1 to {MOST_CLUSTERS}.")
+        raise BadSetting(f"{k} is not a possible number of clusters.", f"Choose from 1 to {MOST_CLUSTERS}.")
     if k > len(weights):
         problem = f"{k} clusters are more than the {len(weights)} leaves that were published."
-        raise BadQuestion(problem, f"Ask for fewer, or publish again for {k} clusters.")
+        raise BadSetting(problem, f"Choose fewer, or publish again for {k} clusters.")
     if np.count_nonzero(weights) < k:
-        weights = weights + 1e-3  # nothing but noise: any leaf is as good as another
-    points, there = decoded(mechanism.over, leaves.means), weights > 0
-    model = KMeans(k, n_init=_STARTS, random_state=0).fit(points[there], sample_weight=weights[there])
+        weights = weights + 1e-3  # only noise: every leaf may take part
+    points, positive = decoded(mechanism.over, leaves.means), weights > 0
+    model = KMeans(k, n_init=_STARTS, random_state=0).fit(points[positive], sample_weight=weights[positive])
     centres = model.cluster_centers_[np.lexsort(model.cluster_centers_.T[::-1])]
     return Clusters(centres, points, leaves, pairwise_distances_argmin(points, centres))
 
 
-def centres_within(mechanism: Boxed, found: Clusters, confidence: float) -> tuple[FloatArray, FloatArray]:
-    """Where centres may lie for want of noise, given which leaves belong together.
+def centres_within(mechanism: Boxed, fitted: Clusters, confidence: float) -> tuple[FloatArray, FloatArray]:
+    """Intervals of the centres that account for the noise, with the cluster of each leaf fixed.
 
-    The noise is drawn again around what was published.
+    The noise is drawn again around the published values.
     """
     check_confidence(confidence)
-    leaves, k = found.leaves, len(found.centres)
+    leaves, k = fitted.leaves, len(fitted.centres)
     noise = spread_of(mechanism.laws[-1]) / mechanism.levels[0].unit
     rng = np.random.default_rng(0)
-    member = (found.of == np.arange(k)[:, None]).astype(float)
-    centres = np.empty((_DRAWS, *found.centres.shape))
+    member = (fitted.of == np.arange(k)[:, None]).astype(float)
+    centres = np.empty((_DRAWS, *fitted.centres.shape))
     middle = member @ leaves.middles / np.maximum(member.sum(axis=1), 1.0)[:, None]
     last = np.array([column.cells - 1 for column in mechanism.over])
     for i in range(_DRAWS):
-        n = np.maximum(found.weights + rng.normal(0.0, np.sqrt(leaves.variances)), 0.0)
+        n = np.maximum(fitted.weights + rng.normal(0.0, np.sqrt(leaves.variances)), 0.0)
         shift = np.where(n[:, None] > 0, rng.normal(0.0, noise, leaves.means.shape) * leaves.halves, 0.0)
-        sums, whole = member @ (n[:, None] * leaves.means + shift), (member @ n)[:, None]
-        drawn = np.where(whole > 0, sums / np.maximum(whole, 1e-300), middle)
+        sums, totals = member @ (n[:, None] * leaves.means + shift), (member @ n)[:, None]
+        drawn = np.where(totals > 0, sums / np.maximum(totals, 1e-300), middle)
         centres[i] = decoded(mechanism.over, np.clip(drawn, 0, last))
     tail = (1 - confidence) / 2
     low, high = np.quantile(centres, [tail, 1 - tail], axis=0)
-    return np.minimum(low, found.centres), np.maximum(high, found.centres)
+    return np.minimum(low, fitted.centres), np.maximum(high, fitted.centres)
 
 
-def sizes_within(found: Clusters, confidence: float) -> tuple[FloatArray, FloatArray]:
-    """How many records clusters may have; the noise of leaves adds up as if it were independent, or more."""
+def sizes_within(fitted: Clusters, confidence: float) -> tuple[FloatArray, FloatArray]:
+    """Intervals for the sizes of clusters; adding the leaves' noise as if independent may overstate it."""
     check_confidence(confidence)
-    member = (found.of == np.arange(len(found.centres))[:, None]).astype(float)
-    records = member @ found.leaves.counts
-    wide = NormalDist().inv_cdf((1 + confidence) / 2) * np.sqrt(member @ found.leaves.variances)
+    member = (fitted.of == np.arange(len(fitted.centres))[:, None]).astype(float)
+    records = member @ fitted.leaves.counts
+    wide = NormalDist().inv_cdf((1 + confidence) / 2) * np.sqrt(member @ fitted.leaves.variances)
     return np.maximum(records - wide, 0.0), np.maximum(records + wide, 0.0)
 
 
 def described(mechanism: Boxed, release: Partition, confidence: float) -> Iterator[tuple[str, Estimate]]:
-    """Cluster by cluster: about how many are in it, and its centre, column by column."""
-    found = clusters(mechanism, release, mechanism.clusters)
-    centres, sizes = centres_within(mechanism, found, confidence), sizes_within(found, confidence)
-    for c, centre in enumerate(found.centres):
-        yield f"cluster {c + 1}, records", _estimate(found.sizes[c], sizes[0][c], sizes[1][c], confidence)
+    """For every cluster: its approximate number of records, and its centre, column by column."""
+    fitted = clusters(mechanism, release, mechanism.clusters)
+    centres, sizes = centres_within(mechanism, fitted, confidence), sizes_within(fitted, confidence)
+    for c, centre in enumerate(fitted.centres):
+        yield f"cluster {c + 1}, records", _estimate(fitted.sizes[c], sizes[0][c], sizes[1][c], confidence)
         for j, column in enumerate(mechanism.over):
             ends = centres[0][c, j], centres[1][c, j]
             yield f"cluster {c + 1}, {column.name}", _estimate(centre[j], *ends, confidence)
@@ -139,5 +140,5 @@ def nearest(mechanism: Boxed, release: Partition, codes: IntArray) -> IntArray:
     return np.asarray(((rows[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1))
 
 
-def _estimate(value: Any, low: Any, high: Any, confidence: float) -> Estimate:
+def _estimate(value: Given, low: Given, high: Given, confidence: float) -> Estimate:
     return Estimate(float(value), float(low), float(high), confidence, float(high - low) / 4)

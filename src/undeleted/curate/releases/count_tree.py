@@ -1,4 +1,4 @@
-"""A tree of counts as its readers see it, and the budget's view of how wide its nodes should branch.
+"""A tree of counts as readers see it, and the best branching of its nodes for a budget.
 
 Level l = 1, …, L holds nodes that cover `branching^(L−l)` codes each.  A complete tree has all of them; a
 grown one has the children of expanded nodes only, as sorted prefixes.
@@ -7,13 +7,13 @@ grown one has the children of expanded nodes only, as sorted prefixes.
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from undeleted.curate.statistics.range_tree import levels_for
 from undeleted.foundations.arrays import FloatArray
 from undeleted.foundations.privacy import Budget, Privacy
+from undeleted.foundations.types import Given
 
 BRANCHINGS = (2, 4, 8, 16, 32, 64)
 
@@ -23,11 +23,11 @@ class Level:
     """Nodes of one level: their prefixes, ascending, and an estimate for each."""
 
     span: int
-    prefixes: Any
+    prefixes: Given
     estimates: FloatArray
 
     def find(self, prefix: int) -> int | None:
-        """Where a node stands, if it is there."""
+        """The index of a node, or None if it is absent."""
         at = int(np.searchsorted(self.prefixes, self.prefixes.dtype.type(prefix)))
         return at if at < self.prefixes.size and int(self.prefixes[at]) == prefix else None
 
@@ -44,7 +44,7 @@ class TreeView:
         return float(self.levels[0].estimates.sum())
 
     def descend(self, target: float) -> tuple[int, int, float]:
-        """The leaf in which the cumulative count passes `target`: its first code, its span, how far in."""
+        """The leaf in which the cumulative count passes `target`: its first code, span and position in it."""
         prefix, at, left = 0, 0, target
         for depth, level in enumerate(self.levels):
             children = level.estimates[at : at + self.branching]
@@ -80,10 +80,10 @@ class TreeView:
 
 
 def best_branching(cells: int, privacy: Privacy) -> int:
-    """The branching with the least mean squared error of a prefix count, levels sharing the budget equally.
+    """The branching with the least mean squared error of a prefix count, if levels share the budget equally.
 
     On each of L levels a prefix cuts through one node of b children, at a mean cost of (b² − 1)/6b of their
-    variance; that is ∝ L² for pure ε and ∝ L for a Gaussian.  Padding beyond the domain is counted as waste.
+    variance.  This variance is ∝ L² for pure ε and ∝ L for a Gaussian.  Padding beyond the domain is waste.
     """
     power = 3 if isinstance(privacy, Budget) and privacy.delta == 0 else 2
 

@@ -1,9 +1,7 @@
-"""The exact totals that noise is added to, remembered for as long as a publication takes.
+"""A cache of the exact totals that noise is added to, for the duration of one publication.
 
-A store needs them once, for a keyed digest of the noise; they are added up once, and dropped with this.
+A store needs them once, for a keyed digest of the noise.  They are added up once, and dropped with the cache.
 """
-
-from typing import Any
 
 import numpy as np
 
@@ -11,10 +9,11 @@ from undeleted.curate.engines import Totals
 from undeleted.curate.statistics import Statistic
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema import GridColumn, Text
+from undeleted.foundations.types import Given
 
 
 class ExactTotals:
-    """What one mechanism asks of the data, and what it is answered."""
+    """Forwards one mechanism's queries to the data, and remembers the totals."""
 
     def __init__(self, totals: Totals) -> None:
         self._totals, self._answers = totals, list[IntArray]()
@@ -37,7 +36,7 @@ class ExactTotals:
     def lower_median(self, column: GridColumn) -> int:
         return self._totals.lower_median(column)
 
-    def of(self, mechanism: Any, release: Any) -> IntArray:
+    def of(self, mechanism: Given, release: Given) -> IntArray:
         """The exact total of every cell that the release publishes."""
         if not self._answers:
             return np.zeros(0, dtype=np.int64)

@@ -3,8 +3,8 @@
     release   y = Σ s(x) + η      η drawn once, by blocks
     forget    y ← y − s(z)        for a deleted record z
 
-The noise is conserved: after any deletions y is the exact total of those who remain plus the first η.
-Nothing that is stored is ever clamped; post-processing works on copies.
+The noise does not change: after any deletions y is the exact total of those who remain plus the original η.
+Stored values are never clamped; post-processing works on copies.
 """
 
 from abc import abstractmethod
@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
-from typing import TypeAlias
 
 import numpy as np
 
@@ -23,14 +22,12 @@ from undeleted.curate.releases.subtracting import Release, Shape, Subtracting
 from undeleted.curate.statistics import Contribution, Statistic
 from undeleted.errors import BadBudget
 from undeleted.foundations.arrays import IntArray
-from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, FiniteLaw, Law, NoNoise
+from undeleted.foundations.coins import Coins, Law
 from undeleted.foundations.intervals import Estimate, estimate
-from undeleted.foundations.privacy import Budget, Privacy, Reach, Zcdp, calibrate
+from undeleted.foundations.privacy import Budget, Noise, Reach, Zcdp, as_noise, calibrate
 from undeleted.foundations.schema import Deleted, GridColumn
 
-Noise: TypeAlias = Privacy | Law | tuple[Law, ...]
-FEW = 4  # cells, so that blocks of one law are noised together
-_LAWS = DiscreteLaplace | DiscreteGaussian | FiniteLaw | NoNoise
+FEW = 4  # blocks of up to so many cells and one law are noised together
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +51,7 @@ def require_rows(totals: Totals, rows_per_person: int) -> None:
 
 
 def add_noise(statistic: Statistic, laws: Sequence[Law], exact: IntArray, coins: Coins) -> IntArray:
-    """Noise on every cell, block by block."""
+    """Add noise to every cell, block by block."""
     blocks = zip(statistic.starts, statistic.blocks, laws, strict=True)
     return np.concatenate([coins.noisy(law, exact[s : s + b.width]) for s, b, law in blocks])
 
@@ -62,30 +59,34 @@ def add_noise(statistic: Statistic, laws: Sequence[Law], exact: IntArray, coins:
 class Linear(Subtracting):
     """A mechanism whose release is a noisy total.
 
-    `noise` is a budget, from which the laws are calibrated, a law, or a law per block.  Undeleted-safety
-    does not depend on the law; ε does, and a law for exact worlds claims none.
+    `budget` is an ε, a Budget or a Zcdp, from which the laws are calibrated; or a law, or a law per block.
+    Undeleted-safety does not depend on the law.  ε does; a law for exact worlds claims no ε.
     """
 
-    noise: Noise
+    budget: Noise
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.statistic  # it refuses columns that do not fit
 
     @property
     @abstractmethod
     def statistic(self) -> Statistic:
-        """What is summed."""
+        """The statistic that is summed."""
 
     @cached_property
     def laws(self) -> tuple[Law, ...]:
         """The noise of every block."""
-        if isinstance(self.noise, tuple):
-            laws = all(isinstance(law, _LAWS) for law in self.noise)
-            if len(self.noise) != len(self.statistic.blocks) or not laws:
-                raise BadBudget("noise", self.noise, f"a law for each of {len(self.statistic.blocks)} blocks")
-            return self.noise
-        if isinstance(self.noise, Budget | Zcdp):
-            return calibrate([self.statistic.sensitivity], self.noise, rows=self.rows_per_person)[0]
-        if not isinstance(self.noise, _LAWS):
-            raise BadBudget("noise", self.noise, "a Budget, a Zcdp or a noise law")
-        return (self.noise,) * len(self.statistic.blocks)
+        blocks = len(self.statistic.blocks)
+        match budget := as_noise(self.budget):
+            case Budget() | Zcdp():
+                return calibrate([self.statistic.sensitivity], budget, rows=self.rows_per_person)[0]
+            case tuple() if len(budget) != blocks:
+                raise BadBudget("budget", budget, f"a law for each of {blocks} blocks")
+            case tuple():
+                return budget
+            case _:
+                return (budget,) * blocks
 
     @property
     def sensitivity(self) -> tuple[Reach, ...]:
@@ -99,14 +100,14 @@ class Linear(Subtracting):
         require_rows(totals, self.rows_per_person)
         exact = totals.total(self.statistic)
         noisy, start = [], 0
-        for (law, _), group in groupby(self._alike(), key=itemgetter(0)):
+        for (law, _), group in groupby(self._groups(), key=itemgetter(0)):
             end = start + sum(width for _, width in group)
             noisy.append(coins.noisy(law, exact[start:end]))
             start = end
         return Cells(np.concatenate(noisy))
 
-    def _alike(self) -> list[tuple[tuple[Law, int], int]]:
-        """Blocks with the law, and whether a neighbour may join: a call costs more than a few cells."""
+    def _groups(self) -> list[tuple[tuple[Law, int], int]]:
+        """For every block a group and its width; small neighbours with one law share a call, to save time."""
         widths = [block.width for block in self.statistic.blocks]
         return [
             ((law, -1 if w <= FEW else i), w)

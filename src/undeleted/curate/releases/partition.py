@@ -1,54 +1,54 @@
-"""Boxes that were published, and their leaves: which of them were not cut, and how readers see them."""
+"""Published boxes and their leaves: which boxes were not cut, and how readers see them."""
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from undeleted.curate.releases.subtracting import Release
 from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.types import Given
 
 
-class Paths(tuple[Any, ...]):
+class Paths(tuple[Given, ...]):
     """The shape: the paths of every level's boxes."""
 
     @cached_property
-    def leaf(self) -> list[Any]:
+    def leaf(self) -> list[Given]:
         """For every level, which of its boxes were not cut."""
-        found = []
-        for level, there in enumerate(self):
-            leaf = np.ones(there.size, dtype=bool)
+        masks = []
+        for level, level_paths in enumerate(self):
+            leaf = np.ones(level_paths.size, dtype=bool)
             if level + 1 < len(self):
-                leaf[np.searchsorted(there, self[level + 1][::2] // np.uint64(2))] = False
-            found.append(leaf)
-        return found
+                leaf[np.searchsorted(level_paths, self[level + 1][::2] // np.uint64(2))] = False
+            masks.append(leaf)
+        return masks
 
     @cached_property
-    def ranks(self) -> list[Any]:
-        """For every level, the number of each box among all leaves, if it is one."""
+    def ranks(self) -> list[Given]:
+        """For every level, the index of each box among all leaves; valid for leaves only."""
         before = np.cumsum([0, *(np.count_nonzero(leaf) for leaf in self.leaf)])
         return [first + np.cumsum(leaf) - 1 for first, leaf in zip(before, self.leaf, strict=False)]
 
     @cached_property
     def starts(self) -> IntArray:
-        """Where the counts of every level begin among the cells, and last the offsets."""
-        return np.cumsum([0, *(there.size for there in self)])
+        """Where the counts of every level begin among the cells, and then where the offsets begin."""
+        return np.cumsum([0, *(level_paths.size for level_paths in self)])
 
     def __getstate__(self) -> None:
-        """What was worked out is worked out again."""
+        """Pickle no cached values: they are computed again."""
 
 
 @dataclass(frozen=True, eq=False)
 class Partition(Release):
-    """The published boxes: on every level their paths and their noisy counts; offsets of the leaves.
+    """The published boxes: their paths and noisy counts on every level, and the offsets of the leaves.
 
-    Leaves are in the order of their levels, and of their paths within a level.
+    Leaves are sorted by level, and by path within a level.
     """
 
     paths: Paths
     counts: tuple[IntArray, ...]
-    offsets: IntArray  # a row a leaf
+    offsets: IntArray  # one row per leaf
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -61,7 +61,7 @@ class Partition(Release):
         return hash(tuple(array.tobytes() for array in self._arrays))
 
     @property
-    def _arrays(self) -> tuple[Any, ...]:
+    def _arrays(self) -> tuple[Given, ...]:
         return *self.paths, *self.counts, self.offsets
 
     @property
@@ -69,7 +69,7 @@ class Partition(Release):
         return self.paths
 
     @property
-    def leaf(self) -> list[Any]:
+    def leaf(self) -> list[Given]:
         """For every level, which of its boxes were not cut."""
         return self.paths.leaf
 
@@ -81,7 +81,7 @@ class Partition(Release):
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """The leaves as their readers see them: a row each."""
+    """The leaves as readers see them, one row each."""
 
     middles: FloatArray  # codes
     halves: FloatArray  # half of the box, in codes

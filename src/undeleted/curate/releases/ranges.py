@@ -1,8 +1,9 @@
 """Answers from a tree of noisy counts: any range, the CDF, any quantile, each with an interval.
 
-Every answer is a linear question about the exact counts: how many records lie in a range, less a share of
-all.  A tree answers it with a value, the spread and kurtosis of its noise, and what a leaf that is cut in
-two may add on either side.  Intervals use the normal quantile, widened for kurtosis (Cornish and Fisher).
+Every answer comes from a linear query on the exact counts: how many records are in a range, minus a share of
+all.  A tree answers it with a value, the spread and kurtosis of its noise, and how much a leaf that the range
+cuts in two may add on either side.  Intervals use the normal quantile, widened for kurtosis (Cornish and
+Fisher).
 """
 
 import math
@@ -10,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,21 +21,22 @@ from undeleted.errors import BadQuestion
 from undeleted.foundations.coins import Law
 from undeleted.foundations.intervals import Estimate, check_confidence, noise_interval
 from undeleted.foundations.schema import Number
+from undeleted.foundations.types import Given
 
 
 @dataclass(frozen=True)
 class RangeAnswer:
-    """Count in a range, less a share of all; `below` and `above` is what cut leaves may add."""
+    """Count in a range minus a share of all; cut leaves may lower it by `below` or raise it by `above`."""
 
     value: float
     variance: float
     fourth: float = 0.0
     below: float = 0.0
     above: float = 0.0
-    cells: tuple[Law, int] | None = None  # the answer is a plain sum of so many cells of one law
+    cells: tuple[Law, int] | None = None  # (law, n) if the answer is a plain sum of n cells
 
     def half_width(self, confidence: float) -> float:
-        """How far the noise reaches; a little further where it is so narrow that its steps show."""
+        """Half the width of the noise's interval; slightly more for noise so narrow that its steps matter."""
         if self.variance < 1e-100:
             return 0.0
         z = NormalDist().inv_cdf((1 + confidence) / 2)
@@ -43,7 +45,7 @@ class RangeAnswer:
         return math.sqrt(self.variance) * (z + max(0.0, z**3 - 3 * z) * kurtosis / 24) + steps
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """Where the exact count may lie."""
+        """The interval of the exact count."""
         if self.cells is not None:
             low, high = noise_interval(self.cells[0], confidence, self.cells[1])
             return self.value - high, self.value - low
@@ -58,8 +60,8 @@ class Ranges(Publishable, ABC):
 
     questions: ClassVar = ("quantile", "range")
 
-    def answers(self, release: Any, asked: Mapping[str, Any], confidence: float) -> Answers:
-        """The quartiles, or what is asked: a quantile, how many lie in a range."""
+    def answers(self, release: Given, asked: Mapping[str, Given], confidence: float) -> Answers:
+        """The quartiles, or what is requested: a quantile, the count in a range."""
         if "range" in asked:
             low, high = asked["range"]
             yield f"{low:g} to {high:g}", self.count(release, low, high, confidence)
@@ -67,31 +69,31 @@ class Ranges(Publishable, ABC):
             yield f"quantile {q:g}", self.quantile(release, q, confidence)
 
     @abstractmethod
-    def view(self, release: Any) -> TreeView:
+    def view(self, release: Given) -> TreeView:
         """Consistent estimates, on a copy."""
 
     @abstractmethod
-    def ask(self, release: Any, low: int, high: int, share: float, confidence: float) -> RangeAnswer:
-        """Records with a code in low, …, high − 1, less `share` of all records."""
+    def ask(self, release: Given, low: int, high: int, share: float, confidence: float) -> RangeAnswer:
+        """The number of records with a code in low, …, high − 1, minus `share` of all records."""
 
     @abstractmethod
     def worst_variance(self, share: float) -> float:
         """An upper bound on the variance of `ask(release, 0, any, share)`."""
 
-    def count(self, release: Any, low: float, high: float, confidence: float = 0.95) -> Estimate:
+    def count(self, release: Given, low: float, high: float, confidence: float = 0.95) -> Estimate:
         """How many records lie in [low, high]."""
         check_confidence(confidence)
         if not low <= high:
             raise BadQuestion(f"the range [{low}, {high}] is inverted.", "Give the lower end first.")
         return self._linear(release, self._first(low), self._last(high) + 1, confidence)
 
-    def total(self, release: Any, confidence: float = 0.95) -> Estimate:
+    def total(self, release: Given, confidence: float = 0.95) -> Estimate:
         """How many records there are."""
         check_confidence(confidence)
         return self._linear(release, 0, self.column.cells, confidence)
 
-    def cdf(self, release: Any, value: float, confidence: float = 0.95) -> Estimate:
-        """The share of records at or below a value: Fieller's set, within [0, 1]."""
+    def cdf(self, release: Given, value: float, confidence: float = 0.95) -> Estimate:
+        """The share of records at or below a value, with Fieller's set within [0, 1]."""
         check_confidence(confidence)
         if math.isnan(value):
             raise BadQuestion("nan is not a value.", "Give a number.")
@@ -112,8 +114,8 @@ class Ranges(Publishable, ABC):
         spread = math.sqrt(self.ask(release, 0, top, share, confidence).variance)
         return Estimate(share, low, high, confidence, spread / everybody if everybody > 0 else math.inf)
 
-    def quantile(self, release: Any, q: float, confidence: float = 0.95) -> Estimate:
-        """The value with a share q of the records at or below it, and the values that may be it."""
+    def quantile(self, release: Given, q: float, confidence: float = 0.95) -> Estimate:
+        """The value with a share q of the records at or below it, and its interval."""
         check_confidence(confidence)
         if not 0 <= q <= 1:
             raise BadQuestion(f"a quantile of {q!r} does not exist.", "Choose q from 0 to 1.")
@@ -121,21 +123,21 @@ class Ranges(Publishable, ABC):
         start, span, inside = view.descend(q * view.total)
         code: float = start if span == 1 else min(start + inside * (span - 1), self.column.cells - 1)
         code = min(code, self.column.cells - 1)
-        low, high = self._codes_that_may_be(view, release, q, confidence)
+        low, high = self._candidate_codes(view, release, q, confidence)
         least = self.column.value(min(low, int(code)))
         most = self.column.value(min(max(high, math.ceil(code)), self.column.cells - 1))
         value = self.column.value(int(code)) if code == int(code) else self.column.decode(code)
         z = NormalDist().inv_cdf((1 + confidence) / 2)
         return Estimate(value, least, most, confidence, (most - least) / (2 * z) if z > 0 else math.inf)
 
-    def median(self, release: Any, confidence: float = 0.95) -> Estimate:
+    def median(self, release: Given, confidence: float = 0.95) -> Estimate:
         """The quantile of one half."""
         return self.quantile(release, 0.5, confidence)
 
-    def _codes_that_may_be(
-        self, view: TreeView, release: Any, q: float, confidence: float
+    def _candidate_codes(
+        self, view: TreeView, release: Given, q: float, confidence: float
     ) -> tuple[int, int]:
-        """Leaves that may hold the quantile: their ends may have passed it, their starts not."""
+        """The first and last code of the leaves that may contain the quantile between their start and end."""
         starts, spans, cumulative = view.leaves
         middle = self.ask(release, 0, starts[len(starts) // 2], q, confidence)
         kurtosis = middle.fourth / middle.variance**2 if middle.variance > 1e-100 else 0.0
@@ -147,7 +149,7 @@ class Ranges(Publishable, ABC):
         last = len(starts) - 1 - int(np.argmax(before[::-1])) if before.any() else 0
         return starts[min(first, last)], starts[max(first, last)] + spans[max(first, last)] - 1
 
-    def _linear(self, release: Any, low: int, high: int, confidence: float) -> Estimate:
+    def _linear(self, release: Given, low: int, high: int, confidence: float) -> Estimate:
         low, high = max(low, 0), min(high, self.column.cells)
         if low >= high:
             return Estimate(0.0, 0.0, 0.0, confidence, 0.0)
@@ -164,7 +166,7 @@ class Ranges(Publishable, ABC):
         return self.column.last_at(value)
 
 
-def _crossing(falling: Any, low: float, high: float) -> float:
+def _crossing(falling: Given, low: float, high: float) -> float:
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if falling(middle) > 0 else (low, middle)

@@ -4,15 +4,15 @@
 
 A release is a vector of cells on a shape that never changes.  `moves` says which cells change and by how
 much, from the shape and the deleted records alone.  `less` does the subtraction: on a copy, in place for
-whoever owns the release (`Owned`), or in a store's transaction.  Stores, models and simulators all use this
-one `forget`, so no two versions can disagree.
+the owner of the release (`Owned`), or in a store's transaction.  Stores, models and simulators all use this
+one `forget`, so they cannot disagree.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -22,35 +22,36 @@ from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace, Law
 from undeleted.foundations.privacy import Event, Reach
 from undeleted.foundations.schema import Column
+from undeleted.foundations.types import Given
 
 R = TypeVar("R")
-Shape: TypeAlias = tuple[Any, ...]
-Shaped: TypeAlias = Callable[[Shape, IntArray], Any]  # a release of a shape, with these cells
+Shape: TypeAlias = tuple[Given, ...]
+Shaped: TypeAlias = Callable[[Shape, IntArray], Given]  # makes a release from a shape and its cells
 
 
 class Release:
-    """Cells on a shape."""
+    """A vector of cells, and its shape."""
 
     value: IntArray
 
     @property
     def shape(self) -> Shape:
-        """What never changes."""
+        """The part that never changes."""
         return ()
 
-    def copy(self) -> Any:
-        """As it stands, for others: later deletions leave it alone."""
+    def copy(self) -> Given:
+        """A copy of the current state for others; later deletions do not change it."""
         return deepcopy(self)
 
-    def less(self, gone: Contribution, shaped: Shaped) -> Any:
-        """The release without what is gone; this one stays as it is."""
+    def less(self, gone: Contribution, shaped: Shaped) -> Given:
+        """The release minus what is gone; this release does not change."""
         cells = np.array(self.value)
         cells[gone.cells] -= gone.values
         return shaped(self.shape, cells)
 
 
 class Owned(Release):
-    """A release that its owner changes in place: a deletion costs its own cells, and no copy."""
+    """A release that its owner changes in place: a deletion changes its own cells only, and makes no copy."""
 
     def __init__(self, release: Release, shaped: Shaped) -> None:
         self.value, self._shape, self._shaped = np.array(release.value), release.shape, shaped
@@ -60,11 +61,11 @@ class Owned(Release):
         return self._shape
 
     @property
-    def release(self) -> Any:
-        """As readers see it, without a copy."""
+    def release(self) -> Given:
+        """The release as readers see it, without a copy."""
         return self._shaped(self._shape, self.value)
 
-    def copy(self) -> Any:
+    def copy(self) -> Given:
         return self._shaped(self._shape, self.value.copy())
 
     def less(self, gone: Contribution, shaped: Shaped) -> "Owned":
@@ -95,32 +96,32 @@ class Subtracting(Publishable, Declared, ABC):
     @cached_property
     def events(self) -> list[Event] | None:
         """What a release costs the people in it; None if it makes no promise of differential privacy."""
-        found = []
+        result = []
         for reach, law in zip(self.sensitivity, self.laws, strict=True):
             if not isinstance(law, DiscreteLaplace | DiscreteGaussian):
                 return None
-            found.append(Event(law, reach.of(law), self.rows_per_person, cells=reach.cells))
-        return found
+            result.append(Event(law, reach.of(law), self.rows_per_person, cells=reach.cells))
+        return result
 
-    def forget(self, release: R, contribution: Any) -> R:
-        """The next release, from the last one and what the deleted added; it cannot touch the data."""
+    def forget(self, release: R, contribution: Given) -> R:
+        """The next release, from the last one and what the deleted added; it cannot access the data."""
         after: R = release.less(self.moves(release.shape, contribution), self.shaped)  # type: ignore[attr-defined]
         return after
 
-    def moves(self, shape: Shape, contribution: Any) -> Contribution:
+    def moves(self, shape: Shape, contribution: Given) -> Contribution:
         """Which cells of a release of this shape change, and by how much."""
         gone: Contribution = contribution
         return gone
 
     def published_of(self, shape: Shape, answers: Sequence[IntArray]) -> IntArray:
-        """Of the totals that a release asked for, those of the cells that it publishes, in order."""
+        """Out of all totals that a release requested, those of the cells that it publishes, in order."""
         return np.concatenate(answers)
 
     @staticmethod
     def shape_of(arrays: Shape) -> Shape:
-        """A shape from its stored arrays; what follows from it is computed once."""
+        """A shape from its stored arrays; it caches what is derived from it."""
         return arrays
 
     @abstractmethod
-    def shaped(self, shape: Shape, cells: IntArray) -> Any:
-        """The release of a shape with these cells."""
+    def shaped(self, shape: Shape, cells: IntArray) -> Given:
+        """The release with this shape and these cells."""

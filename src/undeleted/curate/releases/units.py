@@ -15,7 +15,7 @@ from undeleted.foundations.schema.centred_codes import half
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Where u = 0 and how far u = 1 is from it, for several columns."""
+    """For several columns, the value at u = 0 and its distance from the value at u = 1."""
 
     centre: FloatArray
     half: FloatArray
@@ -24,7 +24,7 @@ class Units:
         return Units(self.centre[columns], self.half[columns])
 
     def to(self, values: FloatArray) -> FloatArray:
-        """Values, moved to the bounds, as u."""
+        """Values as u, clamped to the bounds."""
         return np.asarray(np.clip((values - self.centre) / self.half, -1.0, 1.0))
 
 
@@ -39,5 +39,5 @@ def units_of(columns: Sequence[GridColumn]) -> Units:
 
 
 def spread_of(law: Law) -> float:
-    """The standard deviation of noise; a law for exact worlds counts as none."""
+    """The standard deviation of noise; 0 for a law for exact worlds."""
     return 0.0 if isinstance(law, FiniteLaw) else standard_deviation(law)

@@ -1,8 +1,10 @@
-"""Where in a TOML file a key stands, so that an error can point at it."""
+"""Find the line of a key in a TOML file, so that an error can point at it."""
 
 import re
 import tomllib
-from typing import Any, TypeAlias
+from typing import TypeAlias
+
+from undeleted.foundations.types import Given
 
 Path: TypeAlias = tuple[str, ...]
 _HEADER = re.compile(r"^\s*\[{1,2}(?P<name>[^\[\]]+)\]{1,2}\s*(#.*)?$")
@@ -12,7 +14,7 @@ _KEY = re.compile(
 
 
 def line_of(text: str, path: Path) -> int:
-    """The line of a key, of the table that should have it, or 1."""
+    """The line of a key, else of the table that should have it, else 1."""
     best, line = 0, 1
     here: Path = ()
     for number, content in enumerate(text.splitlines(), start=1):
@@ -31,9 +33,9 @@ def line_of(text: str, path: Path) -> int:
 
 
 def _keys(toml: str) -> Path:
-    """The one path of keys in a line of TOML."""
+    """The path of keys in a line of TOML."""
     try:
-        value: Any = tomllib.loads(toml)
+        value: Given = tomllib.loads(toml)
     except tomllib.TOMLDecodeError:
         return ()
     path: Path = ()

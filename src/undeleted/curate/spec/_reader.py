@@ -1,16 +1,17 @@
-"""Take a table of a spec apart, key by key; what is missing, mistyped or left over is told with its line."""
+"""Parse a table of a spec, key by key; missing, mistyped and unknown keys are reported with their line."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path as File
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from undeleted.curate.spec._lines import Path, line_of
 from undeleted.errors import BadSpec, UndeletedError
+from undeleted.foundations.types import Given
 
 _NAMES = {
-    str: "a text",
-    int: "a whole number",
+    str: "a string",
+    int: "an integer",
     float: "a number",
     bool: "true or false",
     list: "a list",
@@ -21,16 +22,18 @@ _NAMES = {
 class Reader:
     """One table of the file, and where it is."""
 
-    def __init__(self, file: File, text: str, table: Mapping[str, Any], path: Path = ()) -> None:
+    def __init__(self, file: File, text: str, table: Mapping[str, Given], path: Path = ()) -> None:
         self.file, self.text, self.path = file, text, path
         self._table, self._known = table, list[str]()
 
-    def take(self, key: str, kind: type, default: Any = ...) -> Any:
-        """A value of a kind; a default makes the key optional."""
+    def take(self, key: str, kind: type, default: Given = ...) -> Given:
+        """Return the value of a key, which must be of this type; a default makes the key optional."""
         self._known.append(key)
         if key not in self._table:
             if default is ...:
-                self.fail(f"{self._where()} needs `{key}`, {_NAMES[kind]}.", f"Add a line `{key} = …`.")
+                near = get_close_matches(key, self._table, n=1)
+                hint = f"`{near[0]}` may be meant for it. " if near else ""
+                self.fail(f"{self._where()} needs `{key}`, {_NAMES[kind]}.", f"{hint}Add a line `{key} = …`.")
             return default
         value = self._table[key]
         whole_as_number = kind is float and isinstance(value, int) and not isinstance(value, bool)
@@ -48,30 +51,30 @@ class Reader:
     def tables(self, key: str) -> dict[str, "Reader"]:
         """The tables inside a table, by name."""
         inside = self.take(key, dict, {})
-        found = {}
+        readers = {}
         for name, table in inside.items():
             if not isinstance(table, dict):
                 self.fail(f"`{key}.{name}` must be a table.", f"Write it as [{key}.{name}].", key, name)
-            found[name] = Reader(self.file, self.text, table, (*self.path, key, name))
-        return found
+            readers[name] = Reader(self.file, self.text, table, (*self.path, key, name))
+        return readers
 
     def table(self, key: str) -> "Reader":
         return Reader(self.file, self.text, self.take(key, dict), (*self.path, key))
 
     def finish(self) -> None:
-        """Refuse keys that nobody asked for."""
+        """Refuse unknown keys, which no `take` has read."""
         for key in self._table:
             if key not in self._known:
                 near = get_close_matches(key, self._known, n=1)
                 hint = f"Did you mean `{near[0]}`? " if near else ""
                 known = ", ".join(self._known) or "none"
-                self.fail(f"{self._where()} has no key `{key}`.", f"{hint}It knows: {known}.", key)
+                self.fail(f"{self._where()} has no key `{key}`.", f"{hint}Known keys: {known}.", key)
 
     def fail(self, problem: str, remedy: str, *keys: str) -> NoReturn:
         raise BadSpec(str(self.file), line_of(self.text, (*self.path, *keys)), problem, remedy)
 
     def blame(self, error: UndeletedError, *keys: str) -> NoReturn:
-        """Say an error of another part with the line that caused it."""
+        """Raise an error of another part again, with the line that caused it."""
         self.fail(error.what, error.remedy, *keys)
 
     def _where(self) -> str:

@@ -1,8 +1,9 @@
-"""A spec to try things with, and its table: people that never were."""
+"""An example spec, and its table of synthetic people."""
 
 import csv
 from pathlib import Path
-from typing import Any
+
+from undeleted.foundations.types import Given
 
 MANY = 100_000
 SPEC = """[data]
@@ -45,7 +46,7 @@ columns = ["city"]
 
 
 def write_people(path: Path, seed: int, many: int = MANY) -> None:
-    """A table of people that never were."""
+    """Write a table of synthetic people."""
     import numpy as np
 
     rng = np.random.default_rng(abs(seed))
@@ -53,7 +54,7 @@ def write_people(path: Path, seed: int, many: int = MANY) -> None:
     incomes = np.clip(rng.lognormal(10.6, 0.6, many), 0, 200_000).astype(int) // 1000 * 1000
     cities = rng.choice(["Chicago", "Haifa", "Washington"], many, p=[0.5, 0.2, 0.3])
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer: Any = csv.writer(file)
+        writer: Given = csv.writer(file)
         writer.writerow(["person", "age", "income", "city"])
         writer.writerows(
             (f"p{i:05d}", a, m, c) for i, (a, m, c) in enumerate(zip(ages, incomes, cities, strict=True))

@@ -1,35 +1,38 @@
 """The spec as values: the data set, its columns, the budget, and what is published.
 
     [data]                     source, or connection and table; id, max_rows_per_person, excess
-    [columns.NAME]             type = number | category | boolean | text, public bounds, rules for misfits
+    [columns.NAME]             type = number | category | boolean | text, public bounds, rules
     [budget]                   epsilon, delta
     [publish.NAME]             kind = count | sum | mean | variance | histogram | quantiles | products | board
+                               by = ["column", …], where = "age >= 18 and married"
                                or a model: naive-bayes | linear-regression | logistic-regression | pca |
                                forest | k-means | recommender
 
 Publications share the budget by weight.  With δ = 0 the shares add up; with δ > 0 they are shares of ρ
-(zero-concentrated), which several publications share better.
+(zero-concentrated), which is a better way to divide a budget among several publications.
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
-from undeleted.curate.connections import keeps_a_secret
-from undeleted.curate.publications import build, kinds
+from undeleted.curate.connections import may_contain_secret
+from undeleted.curate.mechanisms.grouped import Grouped
+from undeleted.curate.publications import build, kinds, shares
 from undeleted.curate.spec._reader import Reader
 from undeleted.errors import BadFile, BadSpec, UndeletedError
-from undeleted.foundations.privacy import Budget, Privacy, Zcdp, split
-from undeleted.foundations.privacy.calibration import rho_for
+from undeleted.foundations.privacy import Budget, Privacy
 from undeleted.foundations.schema import Boolean, Category, Column, Number, Schema, Text
+from undeleted.foundations.schema.conditions import Condition
+from undeleted.foundations.types import Given, Json
 
 
 @dataclass(frozen=True)
 class Planned:
-    """One publication as the spec asks for it, and where in the file it does."""
+    """One publication that the spec requests, and its place in the file."""
 
     kind: str
     columns: tuple[Column, ...]
@@ -38,16 +41,23 @@ class Planned:
     weight: float
     reader: Reader
     key: str  # of the columns
+    by: tuple[Given, ...] = ()  # declared columns; a text is refused when it is built
+    where: Condition | None = None
 
-    def build(self, noise: Privacy | None, rows: int) -> Any:
-        """The mechanism, with the noise that its share of the budget buys."""
+    def build(self, budget: Privacy | None, rows: int) -> Given:
+        """The mechanism, with the noise that its share of the budget requires."""
         try:
-            rest = {"noise": noise, "rows_per_person": rows}
+            rest = {"budget": budget, "rows_per_person": rows}
             mechanism = build(self.kind, self.columns, self.target, self.options, **rest)
         except UndeletedError as error:
             self.reader.blame(error, self.key)
+        if self.by or self.where is not None:
+            try:
+                mechanism = Grouped(mechanism, self.by, self.where)
+            except UndeletedError as error:
+                self.reader.blame(error, "by" if self.by else "where")
         try:
-            _ = getattr(mechanism, "events", None)  # the noise, if it can be had
+            _ = getattr(mechanism, "events", None)  # computes the noise, or raises
         except UndeletedError as error:
             self.reader.blame(error)
         return mechanism
@@ -55,19 +65,19 @@ class Planned:
 
 @dataclass(frozen=True)
 class Spec:
-    """What to publish, of what, and at what price."""
+    """What to publish, from which data, and with which budget."""
 
     source: str
     schema: Schema
     budget: Budget
-    mechanisms: dict[str, Any]  # every publication, with its share of the budget
-    text: str  # as the file had it: a store keeps it, and notices when it changes
+    mechanisms: Json  # every publication, with its share of the budget
+    text: str  # the text of the file: a store keeps it, and notices when it changes
     connection: str | None = None  # of a database; the source is then the name of a table
     folder: Path = Path()  # what paths in the spec are relative to
 
     @classmethod
     def load(cls, path: str | Path) -> "Spec":
-        """Read a file; the source in it is relative to it."""
+        """Read a file; the `source` in it is relative to the file's folder."""
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8-sig")
@@ -89,19 +99,19 @@ class Spec:
             if "DECIDE" in "".join(text.splitlines()[line - 1 : line]):
                 problem = "this line still says DECIDE."
                 raise BadSpec(
-                    str(path), line, problem, "Decide it from what you know, not from the data."
+                    str(path), line, problem, "Choose it from what you know, not from the data."
                 ) from None
             raise BadSpec(
                 str(path), _line_in(str(error)), f"is not TOML: {error}.", "Correct that line."
             ) from None
         except (ValueError, RecursionError):
             raise BadSpec(
-                str(path), 1, "holds a number or a nesting that cannot be.", "Correct the spec."
+                str(path), 1, "contains an invalid number, or nesting that is too deep.", "Correct the spec."
             ) from None
         try:
             return cls._read(Reader(path, text, table), text)
         except (OverflowError, RecursionError):
-            raise BadSpec(str(path), 1, "holds a number that is too large.", "Correct the spec.") from None
+            raise BadSpec(str(path), 1, "contains a number that is too large.", "Correct the spec.") from None
 
     @classmethod
     def _read(cls, root: Reader, text: str) -> "Spec":
@@ -130,27 +140,25 @@ class Spec:
         return cls(source, schema, total, _mechanisms(planned, total, rows), text, connection)
 
 
-def _mechanisms(planned: Mapping[str, Planned], budget: Budget, rows: int) -> dict[str, Any]:
+def _mechanisms(planned: Mapping[str, Planned], budget: Budget, rows: int) -> Json:
     """Every publication with its share of the budget; each is built once."""
-    noisy = {name: p.weight for name, p in planned.items() if kinds()[p.kind][0][0].noisy}
-    whole: Privacy = budget if budget.delta == 0 else Zcdp(rho_for(budget))
-    shares = dict(zip(noisy, split(whole, list(noisy.values())), strict=True)) if noisy else {}
-    return {name: p.build(shares.get(name), rows) for name, p in planned.items()}
+    parts = shares(budget, {name: (p.kind, p.weight) for name, p in planned.items()})
+    return {name: p.build(parts.get(name), rows) for name, p in planned.items()}
 
 
 def _source(data: Reader) -> tuple[str, str | None]:
-    """A file, or a table of a database by connection and name; a store keeps the spec, so no password."""
+    """A file, or a table and its connection; a store keeps the spec, so the connection has no password."""
     connection = data.take("connection", str, None)
     if connection is None:
         data.refuse(
-            "table", "`table` is of a database, and no `connection` is named.", "Name one, or a `source`."
+            "table", "`table` needs a `connection`, and there is none.", "Add one, or give a `source`."
         )
         return data.take("source", str), None
     table = data.take("table", str)
     data.refuse("source", "a table in a database has no `source`.", "Remove that line.")
-    if keeps_a_secret(connection):
-        remedy = 'Set PGPASSWORD, or say connection = "$NAME" and keep it in that environment variable.'
-        data.fail("a secret may stand in `connection`, and a store keeps its spec.", remedy, "connection")
+    if may_contain_secret(connection):
+        remedy = 'Set PGPASSWORD, or write connection = "$NAME" and set that environment variable.'
+        data.fail("`connection` may contain a secret, and a store keeps its spec.", remedy, "connection")
     return table, connection
 
 
@@ -167,7 +175,7 @@ def _column(name: str, reader: Reader) -> Column:
     return column
 
 
-def _declared(name: str, kind: str, missing: Any, reader: Reader) -> Column:
+def _declared(name: str, kind: str, missing: Given, reader: Reader) -> Column:
     match kind:
         case "number":
             rules = {
@@ -190,33 +198,52 @@ def _declared(name: str, kind: str, missing: Any, reader: Reader) -> Column:
         case "text":
             most, too_long = reader.take("max_length", int, 10_000), reader.take("too_long", str, "error")
             return Text(name, max_length=most, missing=missing, too_long=too_long)
-    reader.fail(f"there is no column type {kind!r}.", "Types: number, category, boolean, text.", "type")
+    types = ("number", "category", "boolean", "text")
+    reader.fail(f"there is no column type {kind!r}.", _choices(kind, "Types", types), "type")
 
 
 def _planned(reader: Reader, columns: Mapping[str, Column]) -> Planned:
     kind = reader.take("kind", str)
     if kind not in kinds():
-        reader.fail(f"there is no kind of publication {kind!r}.", f"Kinds: {', '.join(kinds())}.", "kind")
+        reader.fail(f"there is no kind of publication {kind!r}.", _choices(kind, "Kinds", kinds()), "kind")
     takes = kinds()[kind][0][0]
-    key, named = takes.columns, list[Any]()
+    key, named = takes.columns, list[Given]()
     if key:
         given = reader.take(key, str if key == "column" else list)
         named = given if isinstance(given, list) else [given]
     target = reader.take("target", str) if takes.target else None
     options = {name: reader.take(name, type(value), value) for name, value in takes.options.items()}
     weight = reader.take("weight", float, 1.0)
+    groups, where = reader.take("by", list, []), reader.take("where", str, None)
     reader.finish()
     if key and (not named or len(set(map(str, named))) < len(named)):
         reader.fail(f"`{key}` must name at least one column, each once.", "Correct that line.", key)
-    for line, column in [*((key, c) for c in named), *([("target", target)] if target is not None else [])]:
+    lines = [(key, named), ("target", [target] if target is not None else []), ("by", groups)]
+    for line, column in ((line, column) for line, several in lines for column in several):
         if not isinstance(column, str) or column not in columns:
-            known = ", ".join(columns) or "none"
-            reader.fail(f"there is no column {column!r}.", f"Declared columns: {known}.", line)
+            remedy = _choices(str(column), "Declared columns", columns)
+            reader.fail(f"there is no column {column!r}.", remedy, line)
     if not weight > 0:
-        reader.fail(f"`weight` must be positive, got {weight:g}.", "Leave it out for 1.", "weight")
+        reader.fail(f"`weight` must be positive, got {weight:g}.", "Omit it to use 1.", "weight")
     predicted = None if target is None else columns[target]
-    over = tuple(columns[column] for column in named)
-    return Planned(kind, over, predicted, options, float(weight), reader, key)
+    over, by = tuple(columns[column] for column in named), tuple(columns[column] for column in groups)
+    condition = _condition(where, columns, reader) if where is not None else None
+    return Planned(kind, over, predicted, options, float(weight), reader, key, by, condition)
+
+
+def _condition(text: str, columns: Mapping[str, Column], reader: Reader) -> Condition:
+    try:
+        return Condition(text, tuple(c for c in columns.values() if not isinstance(c, Text)))
+    except UndeletedError as error:
+        reader.blame(error, "where")
+
+
+def _choices(given: str, called: str, known: Iterable[str]) -> str:
+    """What there is to choose from, with the nearest first."""
+    listed = list(known)
+    near = get_close_matches(given, listed, n=1)
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    return f"{hint}{called}: {', '.join(listed) or 'none'}."
 
 
 def _line_in(message: str) -> int:

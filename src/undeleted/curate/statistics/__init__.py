@@ -1,22 +1,22 @@
-"""What one record contributes, as bounded integers; each statistic is one expression, written once.
+"""What one record contributes, as bounded integers; a single expression defines each statistic.
 
-A statistic is a row of *blocks*.  In every block a record adds one value to one cell, or a few values whose
-size together is bounded:
+A statistic is a sequence of *blocks*.  In every block a record adds one value to one cell, or a few values
+whose total size is bounded:
 
     Count           one block    1 cell          adds 1
     ClippedSum      one block    1 cell          adds the value, in units of the grid
     Moments         d+1 blocks   1 cell each     adds 1, c, c², … of the centred code c
-    Histogram       one block    a cell a value  adds 1 to the cell of its value
+    Histogram       one block    1 per value     adds 1 to the cell of its value
     CrossProducts   many blocks  1 cell each     adds 1, cᵢ, cᵢcⱼ
-    ClassMoments    d+1 blocks   2 cells a class adds 1; 2hc and h² − c² in the cells of its class
+    ClassMoments    d+1 blocks   2 per class     adds 1; 2hc and h² − c² in the cells of its class
     SecondMoments   many blocks                  the same, with products cᵢcⱼ
     ClassHistograms d blocks     class × value   adds 1 to a cell of each
 
-`terms` gives (cell, value) for every move in terms of the columns' codes, with +, − and × only, so that numpy
-arrays, database columns and symbols can all be put in.  Engines map it over a table and add it up.
+`terms` computes (cell, value) for every move from the columns' codes, with +, − and × only: it accepts
+numpy arrays, database columns and symbols.  Engines map it over a table and add up the results.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from undeleted.curate.statistics._statistic import (
     NOTHING,
@@ -28,12 +28,46 @@ from undeleted.curate.statistics._statistic import (
 )
 from undeleted.foundations import registry
 
-__all__ = ["NOTHING", "Block", "Contribution", "Declared", "Statistic", "merged"]
+if TYPE_CHECKING:
+    from undeleted.curate.statistics.boxes import Boxes
+    from undeleted.curate.statistics.class_histograms import ClassHistograms
+    from undeleted.curate.statistics.class_moments import ClassMoments
+    from undeleted.curate.statistics.clipped_sum import ClippedSum
+    from undeleted.curate.statistics.count import Count
+    from undeleted.curate.statistics.cross_products import CrossProducts
+    from undeleted.curate.statistics.forest_leaves import ForestLeaves
+    from undeleted.curate.statistics.grouped_cells import GroupedCells
+    from undeleted.curate.statistics.histogram import Histogram
+    from undeleted.curate.statistics.item_pairs import ItemPairs
+    from undeleted.curate.statistics.moments import Moments
+    from undeleted.curate.statistics.prefix import Prefix
+    from undeleted.curate.statistics.range_tree import RangeTree
+    from undeleted.curate.statistics.range_trees import RangeTrees
+    from undeleted.curate.statistics.second_moments import SecondMoments
 
+__all__ = [
+    "NOTHING",
+    "Block",
+    "Boxes",
+    "ClassHistograms",
+    "ClassMoments",
+    "ClippedSum",
+    "Contribution",
+    "Count",
+    "CrossProducts",
+    "Declared",
+    "ForestLeaves",
+    "GroupedCells",
+    "Histogram",
+    "ItemPairs",
+    "Moments",
+    "Prefix",
+    "RangeTree",
+    "RangeTrees",
+    "SecondMoments",
+    "Statistic",
+    "merged",
+]
 
-def __getattr__(name: str) -> Any:
-    return registry.lookup(__name__, name)
-
-
-def __dir__() -> list[str]:
-    return registry.directory(__name__)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = registry.on_demand(__name__, __all__)

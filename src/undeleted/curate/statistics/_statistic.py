@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import accumulate, islice
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from undeleted.errors import TooLarge
 from undeleted.foundations.arrays import IntArray, wide
 from undeleted.foundations.privacy import Reach
 from undeleted.foundations.schema import Deleted, GridColumn, Record
+from undeleted.foundations.types import Code, Json, Terms
 
 MOST_CELLS = 2**27
 ALL = slice(None)
@@ -22,10 +22,10 @@ _MOST = 2**62  # totals and their noise stay inside 64 bits
 
 @dataclass(frozen=True)
 class Block:
-    """`width` cells, of which a record moves one, by at most `reach`.
+    """`width` cells; a record changes one of them by at most `reach`.
 
-    Or `moves` of them: by at most `reach` together in L1, and `l2` in L2.  `weight` is the block's part of
-    a statistic's budget.
+    Or it changes `moves` of them, by at most `reach` in L1 and `l2` in L2, in total.  `weight` is the block's
+    share of the statistic's budget.
     """
 
     width: int
@@ -41,19 +41,19 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Contribution:
-    """A sparse integer vector: what some records add.  Each cell is named once, or all by a slice."""
+    """A sparse integer vector: what some records add.  Each cell is listed once; a slice means all cells."""
 
     cells: IntArray | list[int] | slice
     values: IntArray | list[int]
 
     def pairs(self) -> Iterable[tuple[int, int]]:
-        """Cells and values one by one, in plain numbers."""
+        """Return (cell, value) pairs of plain integers."""
         if isinstance(self.cells, slice):
             return enumerate(_plain(self.values))
         return zip(_plain(self.cells), _plain(self.values), strict=True)
 
     def add_to(self, total: IntArray) -> None:
-        """Add it to a vector."""
+        """Add this contribution to a vector, in place."""
         total[self.cells] += self.values
 
 
@@ -65,14 +65,14 @@ NOTHING = Contribution(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
 class Declared:
-    """Pickled as it was declared: what was worked out since would tell what it was asked."""
+    """Pickles the declared fields only: cached values would reveal which questions were asked."""
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Json:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
 
 class Statistic(Declared, ABC):
-    """Sum over records of `terms`, a block at a time."""
+    """The sum of `terms` over records, block by block."""
 
     @property
     @abstractmethod
@@ -85,7 +85,7 @@ class Statistic(Declared, ABC):
         """The blocks, in the order of their cells."""
 
     @abstractmethod
-    def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
+    def terms(self, code: Mapping[str, Code]) -> Terms:
         """For every block: the cell (or the several cells) that a record moves, and by how much."""
 
     @cached_property
@@ -107,7 +107,7 @@ class Statistic(Declared, ABC):
 
     @property
     def sensitivity(self) -> tuple[Reach, ...]:
-        """How far a record moves every block, in L1 and in L2: what noise is made for."""
+        """How far a record moves every block, in L1 and in L2; the noise is calibrated to it."""
         return tuple(block.sensitivity for block in self.blocks)
 
     @cached_property
@@ -125,8 +125,8 @@ class Statistic(Declared, ABC):
         """The same in L2."""
         return math.sqrt(sum(reach.l2**2 for reach in self.sensitivity))
 
-    def block_total(self, code: Mapping[str, Any], rows: int) -> IntArray:
-        """The sum over a block of complete rows, whose codes are given."""
+    def block_total(self, code: Mapping[str, Code], rows: int) -> IntArray:
+        """The sum over a batch of complete rows, given their codes."""
         total = np.zeros(self.size, dtype=np.int64)
         terms = iter(self.terms(code))
         for start, block in zip(self.starts, self.blocks, strict=True):
@@ -135,20 +135,20 @@ class Statistic(Declared, ABC):
         return total
 
     def of(self, deleted: Deleted) -> Contribution:
-        """What a record, or the rows of a table, add, as a sparse vector."""
+        """Return what a record, or the rows of a table, add, as a sparse vector."""
         if isinstance(deleted, Record):
             return self.of_one(deleted.codes) if deleted.kept.issuperset(self.names) else NOTHING
         rows = np.flatnonzero(deleted.complete(self.columns))
         return self.of_codes({name: wide(deleted.codes[name][rows]) for name in self.names}, rows.size)
 
     def of_one(self, code: Mapping[str, int]) -> Contribution:
-        """What one complete record adds, in plain numbers."""
+        """Return what one complete record adds, as plain integers."""
         terms = self.terms(code)
         cells = [start + cell for start, (cell, _) in zip(self.places, terms, strict=True)]
         return Contribution(cells, [value for _, value in terms])
 
-    def of_codes(self, code: Mapping[str, Any], rows: int) -> Contribution:
-        """The same of complete rows, whose codes are given."""
+    def of_codes(self, code: Mapping[str, Code], rows: int) -> Contribution:
+        """Return what complete rows add, given their codes."""
         self.check_no_overflow(rows)
         cells, values = [], []
         for start, (cell, value) in zip(self.places, self.terms(code), strict=True):
@@ -157,14 +157,14 @@ class Statistic(Declared, ABC):
         return merged(np.concatenate(cells), np.concatenate(values))
 
     def of_matrix(self, codes: IntArray) -> Contribution:
-        """The same of complete rows in a matrix, whose columns are in the order of `columns`.
+        """Return what complete rows add, given a matrix with its columns in the order of `columns`.
 
-        Statistics of many columns overrule it for speed: a single row then costs a few microseconds.
+        Statistics of many columns override it for speed: a single row then costs a few microseconds.
         """
         return self.of_codes(dict(zip(self.names, codes.T, strict=True)), len(codes))
 
     def check_no_overflow(self, rows: int) -> None:
-        """Refuse a table whose sums might leave 64-bit integers."""
+        """Refuse a table whose sums might overflow 64-bit integers."""
         largest = max(self.reaches) * max(rows, 1)
         if largest > _MOST:
             remedy = "Choose narrower bounds or a coarser step for these columns."
@@ -172,7 +172,7 @@ class Statistic(Declared, ABC):
 
 
 def merged(cells: IntArray, values: IntArray) -> Contribution:
-    """A sparse vector from moves of which several may be of one cell."""
+    """Merge moves into a sparse vector; several moves may change the same cell."""
     unique, where = np.unique(cells, return_inverse=True)
     sums = np.zeros(unique.size, dtype=np.int64)
     np.add.at(sums, where, values)
@@ -180,7 +180,7 @@ def merged(cells: IntArray, values: IntArray) -> Contribution:
 
 
 def gathered(cells: IntArray, values: IntArray, size: int) -> Contribution:
-    """Rows of moves as one contribution; a single row moves every cell once."""
+    """Merge rows of moves into one contribution; a single row lists each cell once."""
     if len(cells) == 1:
         return Contribution(cells[0], values[0])
     total = np.zeros(size, dtype=np.int64)
@@ -189,8 +189,8 @@ def gathered(cells: IntArray, values: IntArray, size: int) -> Contribution:
     return Contribution(moved, total[moved])
 
 
-def _add_up(cell: Any, value: Any, width: int, rows: int) -> Any:
-    """Sum a block's values into its cells; scalars stand for every row."""
+def _add_up(cell: Code, value: Code, width: int, rows: int) -> Code:
+    """Sum a block's values into its cells; scalars apply to every row."""
     if np.ndim(cell) == 0:
         sums = np.zeros(width, dtype=np.int64)
         sums[cell] = value * rows if np.ndim(value) == 0 else value.sum()
@@ -203,7 +203,7 @@ def _add_up(cell: Any, value: Any, width: int, rows: int) -> Any:
 
 
 def product_of_cells(columns: Sequence[GridColumn]) -> int:
-    """The number of cells over several columns, checked."""
+    """The number of cells over several columns; too many are refused."""
     cells = math.prod(column.cells for column in columns)
     if cells > MOST_CELLS:
         names = " × ".join(column.name for column in columns)

@@ -1,9 +1,8 @@
-"""Counts by class and value, a column at a time: what naive Bayes on categories is made of."""
+"""Counts by class and value for each column: the input of naive Bayes on categories."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -14,15 +13,16 @@ from undeleted.curate.statistics._statistic import (
     gathered,
     product_of_cells,
 )
-from undeleted.errors import BadQuestion
+from undeleted.errors import BadSetting
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema import GridColumn
 from undeleted.foundations.schema.centred_codes import as_columns, require_columns
+from undeleted.foundations.types import Code, Terms
 
 
 @dataclass(frozen=True)
 class ClassHistograms(Statistic):
-    """For every column a cell per class and declared value, present or not; values vary fastest.
+    """For every column, one cell per class and declared value, present or not; values vary fastest.
 
     >>> from undeleted.foundations.schema import Boolean, Category
     >>> ClassHistograms((Category("grade", values=("a", "b", "c")), Boolean("new")), Boolean("sick")).size
@@ -36,7 +36,7 @@ class ClassHistograms(Statistic):
         object.__setattr__(self, "over", as_columns(self.over))
         require_columns(*self.over, self.by)
         if not self.over:
-            raise BadQuestion("class histograms need a column.", "Name at least one.")
+            raise BadSetting("class histograms need a column.", "Name at least one.")
         for column in self.over:
             product_of_cells([self.by, column])
 
@@ -48,7 +48,7 @@ class ClassHistograms(Statistic):
     def blocks(self) -> tuple[Block, ...]:
         return tuple(Block(width=self.by.cells * column.cells, reach=1) for column in self.over)
 
-    def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
+    def terms(self, code: Mapping[str, Code]) -> Terms:
         label = code[self.by.name]
         return [(label * column.cells + code[column.name], 1) for column in self.over]
 

@@ -1,9 +1,8 @@
-"""Counts, sums and sums of squares of several numbers, by class: what naive Bayes and scaling are made of."""
+"""Counts, sums and sums of squares of several numbers, by class: the input of naive Bayes and scaling."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from undeleted.foundations.schema.centred_codes import (
     require_columns,
     require_numbers,
 )
+from undeleted.foundations.types import Code, Terms
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ class ClassMoments(Statistic):
         k = self.classes
         return Block(width=k, reach=1), *(spread_block(column, k, k, 1.0) for column in self.over)
 
-    def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
+    def terms(self, code: Mapping[str, Code]) -> Terms:
         label = 0 if self.by is None else code[self.by.name]
-        found = [(label, 1)]
+        result = [(label, 1)]
         for column in self.over:
             total, squares = spread(column, code[column.name])
-            found += [(label, total), (label + self.classes, squares)]
-        return found
+            result += [(label, total), (label + self.classes, squares)]
+        return result
 
     def of_matrix(self, codes: IntArray) -> Contribution:
         cells, middles, halves = self._plan
@@ -83,7 +83,7 @@ class ClassMoments(Statistic):
 
     @cached_property
     def _plan(self) -> tuple[IntArray, IntArray, IntArray]:
-        """The cells of a record of the first class: its count, its sums, its squares; the grid's middles."""
+        """The cells (count, sums, squares) of a record of the first class; the grid's middles and halves."""
         starts = np.array(self.starts[1:], dtype=np.int64)
         cells = np.concatenate([[0], starts, starts + self.classes])[None]
         return cells, middles_of(self.over), halves_of(self.over)

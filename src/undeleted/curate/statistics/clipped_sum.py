@@ -1,13 +1,13 @@
 """The sum of a bounded number, in whole units of its grid."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from undeleted.curate.statistics._statistic import Block, Statistic
 from undeleted.errors import BadColumns
 from undeleted.foundations.schema import GridColumn, Number
 from undeleted.foundations.schema.centred_codes import require_columns
+from undeleted.foundations.types import Code, Terms
 
 
 @dataclass(frozen=True)
@@ -34,5 +34,5 @@ class ClippedSum(Statistic):
         c = self.column
         return (Block(width=1, reach=max(abs(c.offset), abs(c.offset + c.stride * (c.cells - 1)))),)
 
-    def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
+    def terms(self, code: Mapping[str, Code]) -> Terms:
         return [(0, code[self.column.name] * self.column.stride + self.column.offset)]

@@ -1,17 +1,17 @@
 """The number of records."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from undeleted.curate.statistics._statistic import Block, Statistic
 from undeleted.foundations.schema import GridColumn
 from undeleted.foundations.schema.centred_codes import as_columns, require_columns
+from undeleted.foundations.types import Code, Terms
 
 
 @dataclass(frozen=True)
 class Count(Statistic):
-    """Σ 1, over the records in which the given columns (none, if not given) count.
+    """Σ 1 over the records that are complete in the columns of `over` (none by default).
 
     >>> Count().l1
     1
@@ -31,5 +31,5 @@ class Count(Statistic):
     def blocks(self) -> tuple[Block, ...]:
         return (Block(width=1, reach=1),)
 
-    def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
+    def terms(self, code: Mapping[str, Code]) -> Terms:
         return [(0, 1)]

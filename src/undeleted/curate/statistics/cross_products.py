@@ -1,9 +1,8 @@
-"""Sums, and sums of products, of several centred numbers: what correlations and regressions are made of."""
+"""Sums, and sums of products, of several centred numbers: the input of correlations and regressions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from undeleted.curate.statistics._statistic import Block, Statistic
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema import GridColumn
 from undeleted.foundations.schema.centred_codes import as_columns, centred, half, require_numbers
+from undeleted.foundations.types import Code, Terms
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class CrossProducts(Statistic):
         products = [a * b for a, b in combinations_with_replacement(halves, 2)]
         return tuple(Block(width=1, reach=reach) for reach in [1, *halves, *products])
 
-    def block_total(self, code: Mapping[str, Any], rows: int) -> IntArray:
-        """All products at once by matrix multiplication of the codes, which is exact below 2⁵³; then centred.
+    def block_total(self, code: Mapping[str, Code], rows: int) -> IntArray:
+        """Multiply the codes as matrices, which is exact below 2⁵³, to get all products; then centre them.
 
         Σ (x − a)(y − b) = Σ xy − b Σ x − a Σ y + ab Σ 1,  in whole numbers
         """
@@ -56,7 +56,7 @@ class CrossProducts(Statistic):
         centred_sums = sums - moved - moved.T + np.outer(middles, middles) * sums[0, 0]
         return np.concatenate([centred_sums[0], centred_sums[1:, 1:][np.triu_indices(len(self.over))]])
 
-    def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
+    def terms(self, code: Mapping[str, Code]) -> Terms:
         c = [centred(column, code[column.name]) for column in self.over]
         products = [a * b for a, b in combinations_with_replacement(c, 2)]
         return [(0, value) for value in [1, *c, *products]]

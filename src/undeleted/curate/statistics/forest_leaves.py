@@ -1,8 +1,8 @@
-"""The leaves of trees whose questions never look at the data: what a forest is made of.
+"""The leaves of trees whose questions do not depend on the data: the input of a forest.
 
-A tree asks `depth` questions, each "is this column's code at least h?", the same of every record; the answers
-are the bits of the record's leaf.  For any one record its questions are as random as in a tree that asks
-others in every branch.  The questions follow from the columns and a public seed, and from nothing else.
+A tree asks every record the same `depth` questions, each "is this column's code at least h?"; the answers are
+the bits of the record's leaf.  For any one record the questions are as random as in a tree that asks
+different ones in every branch.  The questions depend only on the columns and a public seed.
 """
 
 import random
@@ -10,19 +10,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from undeleted.curate.kernels import kernel
 from undeleted.curate.statistics._statistic import MOST_CELLS, Block, Contribution, Statistic
-from undeleted.errors import BadQuestion, TooLarge
+from undeleted.errors import BadSetting, TooLarge
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema import GridColumn
 from undeleted.foundations.schema.centred_codes import as_columns, require_columns
+from undeleted.foundations.types import Code, Terms
 
 _ROWS = 1 << 12  # rows of a matrix that are sorted into leaves at a time
-_WIDEST = 2**53  # codes among which a random number chooses evenly
+_WIDEST = 2**53  # codes that a random float can choose from evenly
 MOST_TREES, MOST_DEPTH = 10_000, 20
 
 
@@ -30,7 +30,7 @@ MOST_TREES, MOST_DEPTH = 10_000, 20
 class ForestLeaves(Statistic):
     """For every tree and leaf: Σ 1 by class, or Σ (h − y) and Σ y of a number y from 0 to h.
 
-    The two sums of a number are together always h: the count of a leaf comes for the price of its sum.
+    A record always adds h to the two sums of a number in total: a leaf's count costs no more than its sum.
 
     >>> from undeleted.foundations.schema import Boolean, Number
     >>> leaves = ForestLeaves((Number("age", min=0, max=100),), by=Boolean("sick"), trees=3, depth=2)
@@ -48,27 +48,25 @@ class ForestLeaves(Statistic):
     def __post_init__(self) -> None:
         object.__setattr__(self, "over", as_columns(self.over))
         if (self.by is None) == (self.target is None):
-            raise BadQuestion("a forest needs classes or a target, and not both.", "Give `by` or `target`.")
+            raise BadSetting("a forest needs classes or a target, not both.", "Give `by` or `target`.")
         require_columns(*self.columns)
         if not self.over:
-            raise BadQuestion("a forest needs a feature.", "Name at least one.")
+            raise BadSetting("a forest needs a feature.", "Name at least one.")
         if all(column.cells == 1 for column in self.over):
-            problem = "there is nothing to ask: every feature of the forest has a single value."
-            raise BadQuestion(problem, "Choose features with several values.")
+            problem = "the forest has nothing to ask: every feature has a single value."
+            raise BadSetting(problem, "Choose features with several values.")
         for name, value, most in (("trees", self.trees, MOST_TREES), ("depth", self.depth, MOST_DEPTH)):
             if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-                raise BadQuestion(f"{name} = {value!r} makes no forest.", f"Choose from 1 to {most:,}.")
+                raise BadSetting(f"a forest cannot have {name} = {value!r}.", f"Choose from 1 to {most:,}.")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
-            raise BadQuestion(
-                "the seed of a forest's questions must be a whole number.", "Leave it out for 0."
-            )
+            raise BadSetting("the seed of a forest's questions must be a whole number.", "Omit it to use 0.")
         widest = max(self.over, key=lambda column: column.cells)
         if widest.cells > _WIDEST:
             remedy = "Choose a coarser step, or narrower bounds."
             raise TooLarge(f"the grid of {widest.name!r} in a forest", widest.cells, _WIDEST, remedy)
         if self.size > MOST_CELLS:
             remedy = "Choose fewer trees, or a smaller depth."
-            raise TooLarge("a forest of such trees", self.size, MOST_CELLS, remedy)
+            raise TooLarge("the cells of the forest", self.size, MOST_CELLS, remedy)
 
     @property
     def columns(self) -> tuple[GridColumn, ...]:
@@ -76,24 +74,24 @@ class ForestLeaves(Statistic):
 
     @property
     def last(self) -> GridColumn:
-        """What the features are to tell."""
-        found = self.by if self.by is not None else self.target
-        assert found is not None
-        return found
+        """The column that the forest predicts."""
+        result = self.by if self.by is not None else self.target
+        assert result is not None
+        return result
 
     @cached_property
     def kinds(self) -> int:
-        """Cells of a leaf: a class each, or the two ends of the target."""
+        """The number of cells per leaf: one per class, or two for the ends of the target."""
         return 2 if self.by is None else self.by.cells
 
     @cached_property
     def asked(self) -> int:
-        """Questions of a tree: the depth, or as many different ones as there are."""
+        """Questions per tree: `depth`, or the number of different questions if that is smaller."""
         return min(self.depth, sum(column.cells - 1 for column in self.over))
 
     @property
     def leaves(self) -> int:
-        """Leaves of a tree."""
+        """The number of leaves per tree."""
         return int(2**self.asked)
 
     @property
@@ -110,7 +108,7 @@ class ForestLeaves(Statistic):
 
     @cached_property
     def questions(self) -> tuple[IntArray, IntArray]:
-        """A row for every tree: the columns that are asked about, and the codes they are held against."""
+        """One row per tree: the columns of its questions, and the codes that they are compared with."""
         rng = random.Random(self.seed)  # its `random()` is the same in every version of Python
         trees = [
             _questions([column.cells for column in self.over], self.asked, rng) for _ in range(self.trees)
@@ -118,25 +116,25 @@ class ForestLeaves(Statistic):
         columns, least = np.array(trees, dtype=np.int64).transpose(2, 0, 1)
         return np.ascontiguousarray(columns), np.ascontiguousarray(least)
 
-    def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
-        y, found = code[self.last.name], []
+    def terms(self, code: Mapping[str, Code]) -> Terms:
+        y, result = code[self.last.name], []
         for leaf in self._leaves_of(code):
             if self.by is not None:
-                found.append((leaf * self.kinds + y, 1))
+                result.append((leaf * self.kinds + y, 1))
             else:
-                found += [(leaf * 2, self.last.cells - 1 - y), (leaf * 2 + 1, y)]
-        return found
+                result += [(leaf * 2, self.last.cells - 1 - y), (leaf * 2 + 1, y)]
+        return result
 
-    def _leaves_of(self, code: Mapping[str, Any]) -> list[Any]:
-        """The leaf of every tree: the first answer is the highest bit."""
+    def _leaves_of(self, code: Mapping[str, Code]) -> list[Code]:
+        """The record's leaf in every tree; the first answer is the highest bit."""
         names = [column.name for column in self.over]
-        found = []
+        result = []
         for columns, least in zip(*(part.tolist() for part in self.questions), strict=True):
-            leaf: Any = 0
+            leaf: Code = 0
             for bit, (column, h) in enumerate(zip(reversed(columns), reversed(least), strict=True)):
                 leaf = leaf + (code[names[column]] >= h) * (1 << bit)
-            found.append(leaf)
-        return found
+            result.append(leaf)
+        return result
 
     def of_matrix(self, codes: IntArray) -> Contribution:
         if len(codes) > 1:
@@ -174,17 +172,17 @@ class ForestLeaves(Statistic):
         return both, np.tile(np.concatenate([self._top - y, y], axis=1), (1, self.trees))
 
     def leaves_of_matrix(self, codes: IntArray) -> IntArray:
-        """The leaf of every row (only its features are looked at) in every tree."""
+        """The leaf of every row in every tree; only the features are read."""
         columns, least = self.questions
-        found = np.zeros((len(codes), self.trees), dtype=np.int64)
+        result = np.zeros((len(codes), self.trees), dtype=np.int64)
         for i in range(self.asked):
-            found *= 2
-            found += codes[:, columns[:, i]] >= least[:, i]
-        return found
+            result *= 2
+            result += codes[:, columns[:, i]] >= least[:, i]
+        return result
 
 
 def _questions(cells: Sequence[int], count: int, rng: random.Random) -> list[tuple[int, int]]:
-    """Different questions, dealt evenly to the columns in random order; those of a column spread over it."""
+    """Different questions, spread evenly over the columns (in random order) and over the codes of each."""
     dealt: list[int] = []
     while len(dealt) < count:
         open_ = [j for j in range(len(cells)) if dealt.count(j) < cells[j] - 1]
@@ -201,7 +199,7 @@ def _questions(cells: Sequence[int], count: int, rng: random.Random) -> list[tup
 
 
 def _shuffle(items: list[int], rng: random.Random) -> None:
-    """In place, from `random()` alone."""
+    """Shuffle in place, using only `random()`."""
     for i in range(len(items) - 1, 0, -1):
         j = int(rng.random() * (i + 1))
         items[i], items[j] = items[j], items[i]

@@ -1,13 +1,13 @@
 """Counts by value, over one or several columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from undeleted.curate.statistics._statistic import Block, Statistic, product_of_cells
-from undeleted.errors import BadQuestion
+from undeleted.errors import BadSetting
 from undeleted.foundations.schema import GridColumn
 from undeleted.foundations.schema.centred_codes import as_columns, require_columns
+from undeleted.foundations.types import Code, Terms
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,7 @@ class Histogram(Statistic):
     def __post_init__(self) -> None:
         object.__setattr__(self, "over", as_columns(self.over))
         if not self.over:
-            raise BadQuestion(
-                "a histogram needs a column.", "Name at least one; for a plain count use Count."
-            )
+            raise BadSetting("a histogram needs a column.", "Name at least one; for a plain count use Count.")
         require_columns(*self.over)
         product_of_cells(self.over)
 
@@ -42,7 +40,7 @@ class Histogram(Statistic):
     def blocks(self) -> tuple[Block, ...]:
         return (Block(width=product_of_cells(self.over), reach=1),)
 
-    def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
+    def terms(self, code: Mapping[str, Code]) -> Terms:
         first, *others = self.over
         cell = code[first.name]
         for column in others:

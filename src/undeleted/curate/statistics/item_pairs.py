@@ -1,24 +1,24 @@
-"""How many people have an item, and how many have two items together; a cap on the items of one person.
+"""How many people have each item and each pair of items, with a cap on the items of one person.
 
-Of whoever has more items than the cap only the first count, in the order of the columns: at release and at
-deletion alike.
+If a person has more items than the cap, only the first ones count, in the order of the columns.  The rule is
+the same at release and at deletion.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from undeleted.curate.statistics._statistic import MOST_CELLS, Block, Contribution, Statistic
-from undeleted.errors import BadColumns, BadQuestion, TooLarge
+from undeleted.errors import BadColumns, BadSetting, TooLarge
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema import Boolean
 from undeleted.foundations.schema.centred_codes import as_columns, require_columns
+from undeleted.foundations.types import Code, Terms
 
-ITEMS = 0.25  # of a pair's weight: what counts of single items get of the budget
+ITEMS = 0.25  # budget weight of the counts of single items; that of the pairs is 1
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ class ItemPairs(Statistic):
         require_columns(*self.over)
         wrong = [column.name for column in self.over if not isinstance(column, Boolean)]
         if wrong:
-            raise BadColumns(wrong, "not booleans.", "An item is a column that says who has it.")
+            raise BadColumns(wrong, "not booleans.", "Name booleans; each says who has one item.")
         if len(self.over) < 2:
-            raise BadQuestion("pairs need two items.", "Name at least two columns.")
+            raise BadSetting("pairs need at least two items.", "Name at least two columns.")
         most = self.at_most
         if isinstance(most, bool) or not isinstance(most, int) or most < 2:
-            problem = f"at_most = {most!r} is no cap on the items of one person."
-            raise BadQuestion(problem, "Choose a whole number of at least 2.")
+            problem = f"at_most = {most!r} is not a valid cap on the items of one person."
+            raise BadSetting(problem, "Choose a whole number of at least 2.")
         if self.size > MOST_CELLS:
-            raise TooLarge("pairs of so many items", self.size, MOST_CELLS, "Choose fewer items.")
+            raise TooLarge("the cells of all items and pairs", self.size, MOST_CELLS, "Choose fewer items.")
 
     @property
     def columns(self) -> tuple[Boolean, ...]:
@@ -58,7 +58,7 @@ class ItemPairs(Statistic):
 
     @property
     def cap(self) -> int:
-        """The most items of one person that count: never more than there are."""
+        """The most items of one person that count; at most the number of items."""
         return min(self.at_most, self.items)
 
     @property
@@ -82,28 +82,28 @@ class ItemPairs(Statistic):
         """How many cells of each block one person can move."""
         return self.cap, math.comb(self.cap, 2)
 
-    def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
+    def terms(self, code: Mapping[str, Code]) -> Terms:
         has, before = [], code[self.over[0].name] * 0
         for column in self.over:
             mine = code[column.name]
             has.append(mine * (1 - (before >= self.cap) * 1))
             before = before + mine
-        found = [(i, has[i]) for i in range(self.items)]
+        result = [(i, has[i]) for i in range(self.items)]
         at = 0
         for i in range(self.items):
             for j in range(i + 1, self.items):
-                found.append((at, has[i] * has[j]))
+                result.append((at, has[i] * has[j]))
                 at += 1
-        return found
+        return result
 
-    def block_total(self, code: Mapping[str, Any], rows: int) -> IntArray:
+    def block_total(self, code: Mapping[str, Code], rows: int) -> IntArray:
         matrix = np.column_stack([code[column.name] for column in self.over])
         return self.total_of(*_places(matrix))
 
     def of_matrix(self, codes: IntArray) -> Contribution:
         return self.of_baskets(*_places(codes))
 
-    def of_codes(self, code: Mapping[str, Any], rows: int) -> Contribution:
+    def of_codes(self, code: Mapping[str, Code], rows: int) -> Contribution:
         if rows == 0:
             return Contribution(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
         return self.of_matrix(np.column_stack([code[column.name] for column in self.over]))
@@ -112,27 +112,27 @@ class ItemPairs(Statistic):
         return self.of_matrix(np.array([[code[column.name] for column in self.over]]))
 
     def total_of(self, people: IntArray, items: IntArray) -> IntArray:
-        """The same from baskets: a person and an item each, people in order and their items in order."""
+        """The totals from baskets: one (person, item) per entry, sorted by person and then by item."""
         gone = self.of_baskets(people, items)
         total = np.zeros(self.size, dtype=np.int64)
         total[gone.cells] = gone.values
         return total
 
     def of_baskets(self, people: IntArray, items: IntArray) -> Contribution:
-        """What they add, as a sparse vector."""
-        there = np.arange(people.size) - np.searchsorted(people, people) < self.cap
-        people, items = people[there], items[there]
+        """Return what such baskets add, as a sparse vector."""
+        within_cap = np.arange(people.size) - np.searchsorted(people, people) < self.cap
+        people, items = people[within_cap], items[within_cap]
         cells = [items]
-        for apart in range(1, self.cap):  # the item that stands so many places behind in the same basket
+        for apart in range(1, self.cap):  # pairs of items that are `apart` places apart in a basket
             if people.size <= apart:
                 break
             same = people[apart:] == people[:-apart]
             cells.append(self.items + self.pair(items[:-apart][same], items[apart:][same]))
-        found, values = np.unique(np.concatenate(cells), return_counts=True)
-        return Contribution(found.astype(np.int64), values.astype(np.int64))
+        unique, values = np.unique(np.concatenate(cells), return_counts=True)
+        return Contribution(unique.astype(np.int64), values.astype(np.int64))
 
-    def pair(self, i: Any, j: Any) -> Any:
-        """The number of the pair of two items, of which i comes first."""
+    def pair(self, i: Code, j: Code) -> Code:
+        """The index of the pair of items i and j, where i < j."""
         return i * (2 * self.items - i - 1) // 2 + (j - i - 1)
 
     def items_of(self, pairs: IntArray) -> tuple[IntArray, IntArray]:
@@ -143,7 +143,7 @@ class ItemPairs(Statistic):
         return i, pairs - starts[i] + i + 1
 
 
-def _places(matrix: Any) -> tuple[IntArray, IntArray]:
-    """Who has what, in order."""
+def _places(matrix: Code) -> tuple[IntArray, IntArray]:
+    """The people and items of all entries of a matrix that are not 0, in order."""
     people, items = np.nonzero(matrix)
     return people.astype(np.int64), items.astype(np.int64)

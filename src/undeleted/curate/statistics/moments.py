@@ -1,13 +1,13 @@
-"""Power sums of a centred number: what means and variances are made of."""
+"""Power sums of a centred number: the input of means and variances."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from undeleted.curate.statistics._statistic import Block, Statistic
-from undeleted.errors import BadQuestion
+from undeleted.errors import BadSetting
 from undeleted.foundations.schema import GridColumn
 from undeleted.foundations.schema.centred_codes import centred, half, require_numbers
+from undeleted.foundations.types import Code, Terms
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Moments(Statistic):
     def __post_init__(self) -> None:
         require_numbers(self.column)
         if self.degree < 1:
-            raise BadQuestion(f"degree = {self.degree} gives no moment.", "Choose a degree of at least 1.")
+            raise BadSetting(f"degree = {self.degree} is below 1.", "Choose a degree of at least 1.")
 
     @property
     def columns(self) -> tuple[GridColumn, ...]:
@@ -35,7 +35,7 @@ class Moments(Statistic):
     def blocks(self) -> tuple[Block, ...]:
         return tuple(Block(width=1, reach=half(self.column) ** power) for power in range(self.degree + 1))
 
-    def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
+    def terms(self, code: Mapping[str, Code]) -> Terms:
         c = centred(self.column, code[self.column.name])
         powers = [1, c]
         while len(powers) <= self.degree:

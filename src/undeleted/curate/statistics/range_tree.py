@@ -1,12 +1,12 @@
-"""Counts at every level of a complete tree over a column: what ranges, medians and quantiles are made of."""
+"""Counts at every level of a complete tree over a column: the input of ranges, medians and quantiles."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from undeleted.curate.statistics._statistic import Block, Statistic
-from undeleted.errors import BadQuestion, TooLarge
+from undeleted.errors import BadSetting, TooLarge
 from undeleted.foundations.schema import GridColumn
+from undeleted.foundations.types import Code, Terms
 
 MOST_LEAVES = 2**20
 MOST_BRANCHES = 4096
@@ -50,14 +50,14 @@ class RangeTree(Statistic):
     def blocks(self) -> tuple[Block, ...]:
         return tuple(Block(width=self.branching**level, reach=1) for level in range(1, self.levels + 1))
 
-    def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
+    def terms(self, code: Mapping[str, Code]) -> Terms:
         c = code[self.column.name]
         return [(c // self.branching ** (self.levels - level), 1) for level in range(1, self.levels + 1)]
 
 
 def require_branching(branching: object) -> None:
     if not isinstance(branching, int) or not 2 <= branching <= MOST_BRANCHES:
-        raise BadQuestion(f"branching = {branching!r} makes no tree.", f"Choose from 2 to {MOST_BRANCHES}.")
+        raise BadSetting(f"branching = {branching!r} is not possible.", f"Choose from 2 to {MOST_BRANCHES}.")
 
 
 def levels_for(cells: int, branching: int) -> int:

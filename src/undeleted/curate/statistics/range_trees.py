@@ -1,9 +1,8 @@
-"""A complete tree of counts over each of several columns: what quantiles of all features are made of."""
+"""A complete tree of counts over each of several columns: the input of quantiles of all features."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -12,11 +11,12 @@ from undeleted.curate.statistics.range_tree import RangeTree
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema import GridColumn
 from undeleted.foundations.schema.centred_codes import as_columns
+from undeleted.foundations.types import Code, Terms
 
 
 @dataclass(frozen=True)
 class RangeTrees(Statistic):
-    """The levels of one tree after those of another.
+    """The levels of several range trees, one tree after another.
 
     >>> from undeleted.foundations.schema import Number
     >>> RangeTrees((Number("age", min=0, max=15), Number("pay", min=0, max=3)), branching=4).l1
@@ -42,7 +42,7 @@ class RangeTrees(Statistic):
     def blocks(self) -> tuple[Block, ...]:
         return tuple(block for tree in self.trees for block in tree.blocks)
 
-    def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
+    def terms(self, code: Mapping[str, Code]) -> Terms:
         return [term for tree in self.trees for term in tree.terms(code)]
 
     def of_matrix(self, codes: IntArray) -> Contribution:

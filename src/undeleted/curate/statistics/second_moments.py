@@ -1,18 +1,17 @@
-"""Sums, squares and products of several numbers, with a target or classes: what linear models are made of.
+"""Sums, squares and products of several numbers, with a target or classes: the input of linear models.
 
     counts and spreads    Σ 1 and Σ 2hᵢcᵢ, by class where there are classes; Σ (hᵢ² − cᵢ²)
     target products       Σ cᵢ·c_t, if there is a target
     products              Σ cᵢcⱼ for i < j, unless they are left out
 
-The groups that there are share the budget equally, and so do the blocks of a group: d sums are not drowned
-by d²/2 products.
+The groups that are present share the budget equally, and so do the blocks within a group, so that d sums keep
+their share of the budget beside d²/2 products.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from undeleted.foundations.schema.centred_codes import (
     require_columns,
     require_numbers,
 )
+from undeleted.foundations.types import Code, Terms
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class SecondMoments(Statistic):
             require_columns(self.by)
         names = [column.name for column in self.columns]
         if len(set(names)) < len(names):
-            raise BadColumns(names, "named twice.", "A model's features, target and classes differ.")
+            raise BadColumns(names, "named twice.", "Use different columns for features, target and classes.")
 
     @property
     def numbers(self) -> tuple[GridColumn, ...]:
@@ -93,17 +93,17 @@ class SecondMoments(Statistic):
             ),
         )
 
-    def terms(self, code: Mapping[str, Any]) -> Sequence[tuple[Any, Any]]:
+    def terms(self, code: Mapping[str, Code]) -> Terms:
         label = 0 if self.by is None else code[self.by.name]
-        found = [(label, 1)]
+        result = [(label, 1)]
         for column in self.numbers:
             total, squares = spread(column, code[column.name])
-            found += [(label, total), (self.classes, squares)]
+            result += [(label, total), (self.classes, squares)]
         c = [centred(column, code[column.name]) for column in self.numbers]
-        return [*found, *((0, c[i] * c[j]) for i, j in self.pairs)]
+        return [*result, *((0, c[i] * c[j]) for i, j in self.pairs)]
 
-    def block_total(self, code: Mapping[str, Any], rows: int) -> IntArray:
-        """All products at once by matrix multiplication, which is exact below 2⁵³."""
+    def block_total(self, code: Mapping[str, Code], rows: int) -> IntArray:
+        """Compute all products at once by matrix multiplication, which is exact below 2⁵³."""
         halves = halves_of(self.numbers)
         if rows == 0 or int(halves.max(initial=1)) ** 2 * rows >= 2**53:
             return super().block_total(code, rows)

@@ -1,16 +1,16 @@
-"""Where the current state is kept, durable, and what makes it forget.
+"""Stores: they keep the current state durably, and delete people from it.
 
 sqlite      one file, embedded: the default
 postgres    a schema of a PostgreSQL database, which many processes share: postgresql://…
 """
 
 import re
-from typing import Any
 
 from undeleted.curate.stores._contents import Publishing
 from undeleted.curate.stores._records import tag_of
 from undeleted.curate.stores._store import Deleted, Fold, Store
 from undeleted.errors import BadConnection, StoreError, UndeletedError
+from undeleted.foundations.types import Given
 
 __all__ = [
     "Deleted",
@@ -22,25 +22,25 @@ __all__ = [
     "key_file_of",
     "open_store",
     "shown",
-    "store_there",
+    "store_exists",
     "tag_of",
 ]
 
 
 def open_store(place: str) -> Store:
-    """A store that is there already."""
+    """Open an existing store."""
     opened: Store = _kind(place).open(place)
     return opened
 
 
 def create_store(place: str, publishing: Publishing) -> Store:
-    """A new store."""
+    """Create a new store."""
     created: Store = _kind(place).create(place, publishing)
     return created
 
 
-def store_there(place: str) -> bool:
-    """Whether there is something where a store would be."""
+def store_exists(place: str) -> bool:
+    """Return whether there is already something at this place."""
     return bool(_kind(place).there(place))
 
 
@@ -51,13 +51,13 @@ def shown(place: str) -> str:
 
 
 def key_file_of(place: str) -> str:
-    """Where a store's key lies."""
+    """The path of a store's key file."""
     path: str = _kind(place).key_file(place)
     return path
 
 
 def copy_store(store: Store, place: str) -> Store:
-    """The same store in another place: state, records, version and key."""
+    """Copy a store to another place: state, records, version and key."""
     copied: Store | None = None
     try:
         with store.taken() as contents:
@@ -67,20 +67,21 @@ def copy_store(store: Store, place: str) -> Store:
             raise
         copied.close()
         problem = (
-            f"{copied.path} was filled, but {store.path} was lost and may have changed since ({error.what})"
+            f"the copy {copied.path} is complete, but the connection to {store.path} was lost, "
+            f"and it may have changed since ({error.what})"
         )
-        raise StoreError(problem, "Remove the copy with its key, and copy again.") from None
+        raise StoreError(problem, "Remove the copy and its key, then copy again.") from None
     assert copied is not None
     return copied
 
 
-def _kind(place: str) -> Any:
+def _kind(place: str) -> Given:
     scheme = re.match(r"([A-Za-z][\w+.-]*):/", place)
     ours = place.startswith(("postgresql://", "postgres://"))
     if not ours and (scheme or "password=" in place):
         said = f"begins with {scheme[1]}:/" if scheme else "is a list of options"
         remedy = "Name a file, or postgresql://user@host/database?schema=name."
-        raise BadConnection("the store's address", f"{said}, which is no store.", remedy)
+        raise BadConnection("the store's address", f"{said}, which is not a store.", remedy)
     if not ours:
         from undeleted.curate.stores.sqlite import SqliteStore
 

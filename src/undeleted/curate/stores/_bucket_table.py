@@ -1,28 +1,28 @@
-"""Buckets as rows of a table of SQLite: each is overwritten with as many bytes, and never moves."""
+"""Buckets as rows of an SQLite table: each is overwritten with the same number of bytes, and never moves."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from undeleted.curate.stores._buckets import Buckets
+from undeleted.foundations.types import Given
 
-_AT_ONCE = 500  # buckets of a query
+_AT_ONCE = 500  # buckets per query
 COLUMNS = "(bucket INTEGER PRIMARY KEY, data BLOB NOT NULL)"
 
 
 class BucketTable:
-    """Slots by their tags, in a table of a database."""
+    """Slots in a database table, looked up by their tags."""
 
     def __init__(self, db: sqlite3.Connection, name: str, buckets: Buckets, key: bytes) -> None:
         self._db, self._name, self.buckets, self._key = db, name, buckets, key
 
     @classmethod
     def filled(
-        cls, db: sqlite3.Connection, name: str, slots: Any, key: bytes, *, together: int = 1
-    ) -> tuple["BucketTable", Any]:
-        """A new table of slots, of which up to `together` share a tag; and the slots in their order."""
+        cls, db: sqlite3.Connection, name: str, slots: Given, key: bytes, *, together: int = 1
+    ) -> tuple["BucketTable", Given]:
+        """Create a table of slots, of which up to `together` share a tag; return it and the ordered slots."""
         planned = Buckets.planned(len(slots), slots.shape[1], together)
         buckets, parts, slots = planned.laid_out(slots)
         db.execute(f"CREATE TABLE {name} {COLUMNS}")
@@ -32,7 +32,7 @@ class BucketTable:
 
     @property
     def meta(self) -> dict[str, str]:
-        """What a store must know to open it again."""
+        """The metadata that a store needs to open the table again."""
         return {self._name: f"{self.buckets.count} {self.buckets.room}"}
 
     @classmethod
@@ -42,43 +42,43 @@ class BucketTable:
         count, room = map(int, meta[name].split())
         return cls(db, name, Buckets(count, room, slot), key)
 
-    def take(self, tags: Sequence[bytes], *, alike: bool = False) -> dict[bytes, list[bytes]]:
-        """Take the slots of these tags out: what stood behind each of those that were there.
+    def take(self, tags: Sequence[bytes], *, dummy_work: bool = False) -> dict[bytes, list[bytes]]:
+        """Remove the slots of these tags; return the rows of each tag that was there.
 
-        With `alike` the buckets in which other tags would be are written again.
+        With `dummy_work`, the buckets where the other tags would be are rewritten too.
         """
-        found: dict[bytes, list[bytes]] = {}
+        removed: dict[bytes, list[bytes]] = {}
         wanted = sorted((self.buckets.of(tag), tag) for tag in tags)  # in the order of the file
         slots = self._read(list(dict.fromkeys(number for number, _ in wanted)))
         changed, same = set[int](), set[int]()
         for number, tag in wanted:
             slots[number], taken = self.buckets.without(slots[number], tag)
             if taken:
-                found[tag] = taken
+                removed[tag] = taken
                 changed.add(number)
-            elif alike:
+            elif dummy_work:
                 same.add(number)
         same -= changed
         written = {number: slots[number] for number in sorted(changed | same)}
-        soil(self._db, self._name, "bucket", same)
+        randomise(self._db, self._name, "bucket", same)
         self._db.executemany(
             f"UPDATE {self._name} SET data = ? WHERE bucket = ?",
             ((self.buckets.marked(self._key, n, part), n) for n, part in written.items()),
         )
-        return found
+        return removed
 
     def _read(self, numbers: Sequence[int]) -> dict[int, bytes]:
-        """The slots of some buckets, many of them with one query."""
-        found: dict[int, Any] = {}
+        """Read the slots of some buckets, many buckets per query."""
+        rows: dict[int, Given] = {}
         for start in range(0, len(numbers), _AT_ONCE):
             part = numbers[start : start + _AT_ONCE]
             places = ", ".join("?" * len(part))
             query = f"SELECT bucket, data FROM {self._name} WHERE bucket IN ({places})"
-            found.update(self._db.execute(query, part))
-        return {n: self.buckets.opened(self._key, n, found.get(n)) for n in numbers}
+            rows.update(self._db.execute(query, part))
+        return {n: self.buckets.opened(self._key, n, rows.get(n)) for n in numbers}
 
-    def slots(self) -> Iterator[Any]:
-        """All slots that hold something, some thousands at a time."""
+    def slots(self) -> Iterator[Given]:
+        """All occupied slots, some thousands at a time."""
         waiting, rows = [np.zeros((0, self.buckets.slot), dtype=np.uint8)], 0
         for (data,) in self._db.execute(f"SELECT data FROM {self._name} ORDER BY bucket"):
             waiting.append(self.buckets.present(data))
@@ -89,18 +89,18 @@ class BucketTable:
         if waiting:
             yield np.concatenate(waiting)
 
-    def is_whole(self) -> bool:
-        """Whether every bucket is as it was written, and where a deletion looks for it."""
+    def is_intact(self) -> bool:
+        """Return whether every bucket is unaltered, and where a deletion looks for it."""
         expected = 0
         for number, data in self._db.execute(f"SELECT bucket, data FROM {self._name} ORDER BY bucket"):
-            if number != expected or not self.buckets.is_whole(self._key, number, data):
+            if number != expected or not self.buckets.is_intact(self._key, number, data):
                 return False
             expected += 1
         return expected == self.buckets.count
 
 
-def soil(db: sqlite3.Connection, table: str, key: str, numbers: Iterable[int]) -> None:
-    """Have what will be written now written even if it is the same: SQLite would leave it out."""
+def randomise(db: sqlite3.Connection, table: str, key: str, numbers: Iterable[int]) -> None:
+    """Overwrite rows with random bytes, so that SQLite does not skip the next write if nothing changed."""
     db.executemany(
         f"UPDATE {table} SET data = randomblob(length(data)) WHERE {key} = ?", ((n,) for n in numbers)
     )

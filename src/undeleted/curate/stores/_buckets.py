@@ -1,35 +1,35 @@
-"""Records in buckets whose bytes tell who is there, and nothing of who was.
+"""Records in buckets whose bytes depend on who is there, and reveal nothing about who was.
 
-A record lies in the bucket that its tag says.  Every bucket has the same room; it holds its records in the
-order of their tags, then zeros, then how long the records are and a keyed mark of that, of its number and of
-them.  So the bytes follow from those who are there: a bucket that somebody left is the bucket that they never
-came to.
+The tag of a record determines its bucket.  All buckets have the same size.  A bucket holds its records in the
+order of their tags, then zeros, the length of the records, and a keyed mark of its number and its records.
+So its bytes depend only on the people who are there: after a deletion they are the same as if the person had
+never been there.
 
-    buckets · mean = a rounded number of records      room: more than any bucket needs, but for odds of 2⁻⁴⁰
+    buckets · mean = a rounded number of records      room: enough for all buckets, except with odds of 2⁻⁴⁰
 
-The number of records is rounded up, so that buckets tell roughly how many came.
+The number of records is rounded up, so that the buckets reveal only roughly how many people came.
 """
 
 import math
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 
 from undeleted.errors import StoreError
+from undeleted.foundations.types import Given
 
 TAG = 16
 MARK = 16
-LENGTH = 4  # bytes that say how long the records of a bucket are
-PAGE = 4000  # bytes of a bucket, or a multiple of it: what a page of SQLite holds
+LENGTH = 4  # bytes for the length of a bucket's records
+PAGE = 4000  # a bucket has so many bytes, or a multiple: what an SQLite page holds
 _ODDS = 40 * math.log(2)
 _FILLED = ((16, 0.4), (1 << 30, 0.25))  # up to so many pages: the share of the room that is filled on average
 
 
 @dataclass(frozen=True)
 class Buckets:
-    """So many buckets with room for so many slots of so many bytes."""
+    """A layout: `count` buckets, each with room for `room` slots of `slot` bytes."""
 
     count: int
     room: int
@@ -37,7 +37,7 @@ class Buckets:
 
     @classmethod
     def planned(cls, records: int, slot: int, together: int = 1) -> "Buckets":
-        """Buckets for so many records, of which up to `together` belong together."""
+        """A layout for so many records, of which up to `together` have the same tag."""
         wanted = rounded_up(max(1, records))
         pages = 1
         while True:
@@ -52,10 +52,10 @@ class Buckets:
     def of(self, tag: bytes) -> int:
         return int.from_bytes(tag[:8], "little") % self.count
 
-    def laid_out(self, slots: Any) -> tuple["Buckets", list[bytes], Any]:
-        """The records of every bucket, and all slots in their order.
+    def laid_out(self, slots: Given) -> tuple["Buckets", list[bytes], Given]:
+        """The final layout, the records of every bucket, and all slots in their order.
 
-        Should a bucket be too small, against all odds, all become larger.
+        If a bucket is too small, which is very unlikely, all buckets become larger.
         """
         where = np.ascontiguousarray(slots[:, :8]).view("<u8").ravel() % np.uint64(self.count)
         words = np.ascontiguousarray(slots[:, :TAG]).view(">u8").reshape(-1, 2)
@@ -68,19 +68,19 @@ class Buckets:
         return Buckets(self.count, room, self.slot), parts, slots
 
     def marked(self, key: bytes, number: int, records: bytes) -> bytes:
-        """A bucket as it is written."""
+        """The bytes of a bucket: records, padding, length and mark."""
         padding = bytes(self.room * self.slot - len(records))
         return records + padding + len(records).to_bytes(LENGTH, "little") + _mark(key, number, records)
 
-    def opened(self, key: bytes, number: int, data: Any) -> bytes:
-        """The records of a bucket; refused if it is not as it was written."""
-        if not self.is_whole(key, number, data):
+    def opened(self, key: bytes, number: int, data: Given) -> bytes:
+        """The records of a bucket; an altered bucket is refused."""
+        if not self.is_intact(key, number, data):
             problem = "a bucket of records is damaged; nothing was changed."
             raise StoreError(problem, "Restore the store and its key from the same backup.")
         return self._records(data)
 
-    def is_whole(self, key: bytes, number: int, data: Any) -> bool:
-        """Whether it is as it was written, to the last byte."""
+    def is_intact(self, key: bytes, number: int, data: Given) -> bool:
+        """Return whether a bucket is unaltered, to the last byte."""
         room = self.room * self.slot
         if not isinstance(data, bytes) or len(data) != room + LENGTH + MARK:
             return False
@@ -95,7 +95,7 @@ class Buckets:
         return data[: self._end(data)]
 
     def without(self, records: bytes, tag: bytes) -> tuple[bytes, list[bytes]]:
-        """The records without those of a tag, as if they had never been there; and what stood behind it."""
+        """The records without those of a tag, as if they had never been there; and the rows removed."""
         size = self.slot
         at = records.find(tag)
         while at >= 0 and at % size:
@@ -103,18 +103,18 @@ class Buckets:
         if at < 0:
             return records, []
         end = at + size
-        while records.startswith(tag, end):  # a person's rows lie together
+        while records.startswith(tag, end):  # a person's rows are adjacent
             end += size
         taken = [records[start + TAG : start + size] for start in range(at, end, size)]
         return records[:at] + records[end:], taken
 
-    def present(self, data: bytes) -> Any:
-        """The slots of a bucket, a row each."""
+    def present(self, data: bytes) -> Given:
+        """The slots of a bucket, one per row."""
         return np.frombuffer(self._records(data), dtype=np.uint8).reshape(-1, self.slot)
 
 
 def rounded_up(number: int) -> int:
-    """The next number with three binary digits after the first: 1000 is 1024, and 1025 is 1152.
+    """Round up to four significant binary digits: 1000 becomes 1024, and 1025 becomes 1152.
 
     >>> [rounded_up(n) for n in (1, 15, 17, 1000, 1025)]
     [1, 15, 18, 1024, 1152]
@@ -124,7 +124,7 @@ def rounded_up(number: int) -> int:
 
 
 def _most_on_average(room: int, together: int, records: int) -> float:
-    """The largest mean of a bucket for which Chernoff's bound keeps all of them within their room.
+    """The largest mean of a bucket for which, by Chernoff's bound, all buckets have enough room.
 
     A bucket holds at most `together` times a Poisson number of people: P(N ≥ c) ≤ exp(c − μ + c·ln(μ/c)).
     """
@@ -138,5 +138,5 @@ def _most_on_average(room: int, together: int, records: int) -> float:
 
 
 def _mark(key: bytes, number: int, records: bytes) -> bytes:
-    told = number.to_bytes(8, "little") + records
-    return blake2b(told, key=key, person=b"undeleted-bucket", digest_size=MARK).digest()
+    message = number.to_bytes(8, "little") + records
+    return blake2b(message, key=key, person=b"undeleted-bucket", digest_size=MARK).digest()

@@ -2,11 +2,10 @@
 
 noisy totals    the cells; no shape
 grown shapes    the cells of all levels, one after another; the shape is their prefixes
-a board         no cells; its posts are rows of their own, and go by their numbers
+a board         no cells; its posts are separate rows, identified by their numbers
 """
 
 import io
-from typing import Any
 
 import numpy as np
 
@@ -14,15 +13,16 @@ from undeleted.curate.mechanisms.bulletin_board import BulletinBoard, Posts
 from undeleted.curate.releases.subtracting import Shape, Shaped
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema import Table
+from undeleted.foundations.types import Given
 
 NOTHING = np.zeros(0, dtype=np.int64)
 
 
-def is_board(mechanism: Any) -> bool:
+def is_board(mechanism: Given) -> bool:
     return isinstance(mechanism, BulletinBoard)
 
 
-def to_cells(release: Any) -> tuple[IntArray, bytes]:
+def to_cells(release: Given) -> tuple[IntArray, bytes]:
     """The cells and the shape of a release."""
     if isinstance(release, Posts):
         return NOTHING, b""
@@ -33,8 +33,8 @@ def to_cells(release: Any) -> tuple[IntArray, bytes]:
     return release.value, written.getvalue()
 
 
-def shape_from(mechanism: Any, data: bytes) -> Shape:
-    """The shape of a mechanism's release, as it was written."""
+def shape_from(mechanism: Given, data: bytes) -> Shape:
+    """Load the shape of a mechanism's release."""
     if not data:
         return ()
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
@@ -42,20 +42,20 @@ def shape_from(mechanism: Any, data: bytes) -> Shape:
     return shape
 
 
-def add_up(mechanism: Any, shape: Shape, table: Table, total: IntArray) -> None:
+def add_up(mechanism: Given, shape: Shape, table: Table, total: IntArray) -> None:
     """Add what the records of a table contribute to the cells of a release."""
     if not is_board(mechanism):
         mechanism.moves(shape, mechanism.contribution(table)).add_to(total)
 
 
-class Falling:
-    """A release in the middle of a deletion: what falls is written down, for the store to subtract."""
+class PendingChanges:
+    """A stand-in for a release during a deletion: it records what the store must subtract."""
 
     __slots__ = ("gone", "shape")
 
     def __init__(self, shape: Shape) -> None:
-        self.shape, self.gone = shape, list[Any]()
+        self.shape, self.gone = shape, list[Given]()
 
-    def less(self, gone: Any, shaped: Shaped | None = None) -> "Falling":
+    def less(self, gone: Given, shaped: Shaped | None = None) -> "PendingChanges":
         self.gone.append(gone)
         return self

@@ -1,14 +1,14 @@
-"""What a store is filled with: at publication, from the records; when it is copied, from another store.
+"""What a new store is filled with: the records of a publication, or the contents of another store.
 
-Records come a block at a time, so that a store can be filled that memory would not hold.  What never changes
-(`meta`) is known when they have all passed: the digest of the noise is what the cells hold beyond them.
+Records come in blocks, so that a store may be larger than memory.  The fixed metadata (`meta`) is known after
+the last block: it has a digest of the noise, which is the cells minus the totals of the records.
 """
 
 import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -20,16 +20,17 @@ from undeleted.curate.stores._sealed import digest, sealed_post
 from undeleted.errors import StoreError
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema import Schema, Table
+from undeleted.foundations.types import Given
 
 FORMAT = 3
-RULE = 2  # how values become codes: 1 with their whole column, 2 each alone
+RULE = 2  # how values are encoded: 1 with their whole column, 2 one by one
 
-Post = tuple[int, int, bytes]  # its number, its publication, its text as it is kept
+Post = tuple[int, int, bytes]  # its number, its publication, its text as stored
 
 
 @dataclass(frozen=True)
 class State:
-    """What a deletion moves beside the cells: the version, and how many people are held back until when."""
+    """What a deletion changes besides cells: the version, and how many people are held back until when."""
 
     version: int = 1
     held: int = 0
@@ -38,37 +39,37 @@ class State:
 
 
 class Contents(Protocol):
-    """A store's insides, as another store can take them over.  `slots` comes first, `meta` last."""
+    """The contents that a store is filled with.  Read `slots` first and `meta` last."""
 
     shapes: list[bytes]
     cells: list[IntArray]
     state: State
     held: list[tuple[int, bytes]]  # by chunk, masked
-    most: int | None  # rows that a person may have, where that is still to be held
-    together: int  # rows that a person may have
-    mechanisms: Mapping[str, Any] | None  # where they were just published
+    most: int | None  # most rows per person, if that must still be checked
+    together: int  # most rows per person
+    mechanisms: Mapping[str, Given] | None  # if they were just published
 
-    def slots(self) -> Iterator[Any]:
-        """Tags and packed rows, as arrays of bytes with a record a row."""
+    def slots(self) -> Iterator[Given]:
+        """Tags and packed rows, as arrays of bytes with one record per row."""
 
     def posts(self) -> Iterator[Post]:
-        """The posts of all boards, once the slots have passed."""
+        """The posts of all boards; call it after all slots were read."""
 
     def meta(self) -> dict[str, str]:
-        """What never changes, once the slots have passed; each store adds its own and seals it."""
+        """The fixed metadata; call it after all slots were read.  Each store adds its own, and the seal."""
 
 
 @dataclass(frozen=True)
 class Publishing:
-    """Everything that a store is made of, at the moment of publication."""
+    """Everything that a new publication is stored from."""
 
     schema: Schema
-    mechanisms: Mapping[str, Any]
-    releases: Mapping[str, Any]
-    table: Any  # a Table, or an engine that gives its records in blocks
-    facts: Mapping[str, Any]  # the budget, what was spent, the spec
+    mechanisms: Mapping[str, Given]
+    releases: Mapping[str, Given]
+    table: Given  # a Table, or an engine that gives its records in blocks
+    facts: Mapping[str, Given]  # the budget, what was spent, the spec
     exact: Mapping[str, IntArray] | None = None  # the totals that noise was added to
-    recount: bool = True  # the records may be others than those that were added up
+    recount: bool = True  # the records may differ from those that were added up
 
     def blocks(self) -> Iterator[Table]:
         engine = Arrays(self.table) if isinstance(self.table, Table) else self.table
@@ -83,7 +84,7 @@ class Published:
 
     def __init__(self, publishing: Publishing, key: bytes) -> None:
         self._publishing, self._key = publishing, key
-        self.mechanisms: Mapping[str, Any] | None = publishing.mechanisms
+        self.mechanisms: Mapping[str, Given] | None = publishing.mechanisms
         self._mechanisms = tuple(publishing.mechanisms.values())
         packed = [to_cells(publishing.releases[name]) for name in publishing.mechanisms]
         self.cells = [cells for cells, _ in packed]
@@ -96,10 +97,10 @@ class Published:
         self._exact = [np.zeros(cells.size, dtype=np.int64) for cells in self.cells]
         self._posts: list[Post] = []
 
-    def slots(self) -> Iterator[Any]:
+    def slots(self) -> Iterator[Given]:
         publishing = self._publishing
         records = Records(publishing.schema, needed(publishing.schema, publishing.mechanisms))
-        yield np.zeros((0, records.slot), dtype=np.uint8)  # of a table without rows there is no block
+        yield np.zeros((0, records.slot), dtype=np.uint8)  # a table without rows has no block
         for block in publishing.blocks():
             self._rows += block.rows
             for mechanism, shape, exact in zip(self._mechanisms, self._shaped, self._exact, strict=True):
@@ -110,22 +111,22 @@ class Published:
             yield np.concatenate(
                 [np.frombuffer(tags, dtype=np.uint8).reshape(-1, 16), records.pack(block, numbers)], axis=1
             )
-        self._hold_against_the_totals()
+        self._check_totals()
 
     def _numbered(self, block: Table) -> dict[str, list[int]]:
-        """The numbers of a block's posts, by column; drawn, so that they tell no order."""
-        found: dict[str, list[int]] = {}
+        """The numbers of a block's posts, by column; random, so that they reveal no order."""
+        by_column: dict[str, list[int]] = {}
         for board, mechanism in enumerate(self._mechanisms):
             if is_board(mechanism):
                 name = mechanism.column.name
                 numbers = [1 + secrets.randbelow(2**62) if kept else 0 for kept in block.kept[name]]
                 texts = zip(numbers, block.texts[name], strict=True)
                 self._posts += [(n, board, sealed_post(self._key, n, board, t)) for n, t in texts if n]
-                found[name] = numbers
-        return found
+                by_column[name] = numbers
+        return by_column
 
-    def _hold_against_the_totals(self) -> None:
-        """Every bound that noise was made for holds of the records that came, not only of those counted."""
+    def _check_totals(self) -> None:
+        """Check the records that came, not only those counted, against the bounds that noise was made for."""
         for mechanism in self._mechanisms:
             if hasattr(mechanism, "statistic"):
                 mechanism.statistic.check_no_overflow(self._rows)
@@ -137,7 +138,7 @@ class Published:
         for name, total, exact in zip(self._publishing.mechanisms, totals, self._exact, strict=True):
             if not np.array_equal(total, exact):
                 problem = f"the totals of {name!r} are not those of its records: the table changed meanwhile."
-                raise StoreError(problem, "Nothing was published; publish from a table that stands still.")
+                raise StoreError(problem, "Nothing was published; use a table that does not change.")
 
     def posts(self) -> Iterator[Post]:
         return iter(sorted(self._posts))
@@ -167,15 +168,15 @@ class Taken:
     held: list[tuple[int, bytes]]
     most: int | None
     together: int
-    slots: Callable[[], Iterator[Any]]
+    slots: Callable[[], Iterator[Given]]
     posts: Callable[[], Iterator[Post]]
     meta: Callable[[], dict[str, str]]
-    mechanisms: Mapping[str, Any] | None = None
+    mechanisms: Mapping[str, Given] | None = None
 
 
 def require_cap(people: int, most: int) -> None:
-    """Refuse records of which somebody has more than noise was made for."""
+    """Refuse if `people` have more rows than the noise was made for."""
     if people:
         rows = f"{most} row{'s' if most > 1 else ''}"
         problem = f"{people} people have more than {rows}: the table changed meanwhile."
-        raise StoreError(problem, "Nothing was published; publish from a table that stands still.")
+        raise StoreError(problem, "Nothing was published; use a table that does not change.")

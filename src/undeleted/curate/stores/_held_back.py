@@ -1,7 +1,7 @@
 """Deletions that are held back: their sum, by chunks of cells, masked with the store's key.
 
-A leaver who is the only one in the sum would show in it; masked afresh at every write, the sum tells nothing
-without the key.  A chunk of zeros holds nothing.
+A sum with only one leaver would reveal what that person contributed.  Every write masks the sum with a new
+nonce, so it reveals nothing without the key.  A chunk of zeros means that nothing is held back.
 """
 
 import os
@@ -15,7 +15,7 @@ NONCE = 16
 
 
 def masked(key: bytes, chunk: int, cells: IntArray) -> bytes:
-    """A chunk of the sum as it is written; zeros for no sum at all."""
+    """Mask a chunk of the sum; all zeros if nothing is held back in it."""
     data = cells.astype("<i8").tobytes()
     if not cells.any():
         return bytes(NONCE + len(data))
@@ -24,7 +24,7 @@ def masked(key: bytes, chunk: int, cells: IntArray) -> bytes:
 
 
 def unmasked(key: bytes, chunk: int, written: bytes) -> IntArray:
-    """The chunk of the sum."""
+    """Unmask a chunk of the sum."""
     nonce, data = written[:NONCE], written[NONCE:]
     if not any(nonce):
         return np.zeros(len(data) // 8, dtype=np.int64)

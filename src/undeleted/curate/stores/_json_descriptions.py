@@ -1,14 +1,15 @@
-"""Schemas, budgets, laws and mechanisms as JSON, and back: by name and fields; nothing stored is ever run."""
+"""Serialise schemas, budgets, laws and mechanisms as JSON, by name and fields; no stored code is ever run."""
 
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
-from typing import Any
 
-from undeleted.errors import BadQuestion
+from undeleted.errors import WrongType
 from undeleted.foundations import registry
 from undeleted.foundations.coins import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, NoNoise
 from undeleted.foundations.privacy import Budget, Zcdp
 from undeleted.foundations.schema import Boolean, Category, Number, Schema, Text
+from undeleted.foundations.schema.conditions import Condition
+from undeleted.foundations.types import Given
 
 MECHANISMS = "undeleted.curate.mechanisms"
 _PLAIN = (
@@ -17,6 +18,7 @@ _PLAIN = (
     Boolean,
     Text,
     Schema,
+    Condition,
     Budget,
     Zcdp,
     DiscreteLaplace,
@@ -27,23 +29,23 @@ _PLAIN = (
 _KNOWN: dict[str, type] = {kind.__name__: kind for kind in _PLAIN}
 
 
-def describe(thing: Any) -> Any:
-    """A value of ours as JSON."""
-    if thing is None or isinstance(thing, bool | int | float | str):
-        return thing
-    if isinstance(thing, Fraction):
-        return {"fraction": str(thing)}
-    if isinstance(thing, tuple | list):
-        return [describe(item) for item in thing]
-    name = type(thing).__name__
-    if is_dataclass(thing) and (name in _KNOWN or name in registry.directory(MECHANISMS)):
-        return {"type": name} | {f.name: describe(getattr(thing, f.name)) for f in fields(thing) if f.init}
+def describe(value: Given) -> Given:
+    """Serialise a value of this package as JSON."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Fraction):
+        return {"fraction": str(value)}
+    if isinstance(value, tuple | list):
+        return [describe(item) for item in value]
+    name = type(value).__name__
+    if is_dataclass(value) and (name in _KNOWN or name in registry.directory(MECHANISMS)):
+        return {"type": name} | {f.name: describe(getattr(value, f.name)) for f in fields(value) if f.init}
     remedy = "Publish mechanisms of the package, made of declared columns and budgets."
-    raise BadQuestion(f"{name} cannot be kept in a store.", remedy)
+    raise WrongType(f"{name} cannot be kept in a store.", remedy)
 
 
-def build(described: Any) -> Any:
-    """The value again."""
+def build(described: Given) -> Given:
+    """Rebuild a value from its JSON."""
     if isinstance(described, list):
         return tuple(build(item) for item in described)
     if not isinstance(described, dict):
@@ -52,4 +54,7 @@ def build(described: Any) -> Any:
         return Fraction(described["fraction"])
     name = described["type"]
     kind = _KNOWN[name] if name in _KNOWN else registry.lookup(MECHANISMS, name)
-    return kind(**{key: build(value) for key, value in described.items() if key != "type"})
+    arguments = {key: build(value) for key, value in described.items() if key != "type"}
+    if "noise" in arguments:  # what stores of format 3 and older call the budget of a mechanism
+        arguments["budget"] = arguments.pop("noise")
+    return kind(**arguments)

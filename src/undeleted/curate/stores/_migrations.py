@@ -1,32 +1,32 @@
-"""Stores of older formats are brought up to date when they are opened, in one transaction.
+"""Migrate stores of older formats when they are opened, in one transaction.
 
     1 → 2   posts end with a keyed digest of their text, so that `check` notices an altered one
-    2 → 3   records are laid out so that nothing tells who left; they and the state have marks
+    2 → 3   records are laid out so that nothing reveals who left; they and the state have marks
 
-What a store says of itself must be as it was sealed: a migration seals it anew, and would make an alteration
-look genuine.
+The metadata of a store must match its seal: a migration seals it again, and would make an alteration look
+genuine.
 """
 
 import hmac
-from typing import Any
 
 from undeleted.curate.stores._contents import FORMAT, State
 from undeleted.curate.stores._sealed import seal
 from undeleted.errors import StoreError
+from undeleted.foundations.types import Given
 
 
-def migrate(store: Any) -> None:
-    """Bring an open store up to date; nothing is changed if it is not whole."""
+def migrate(store: Given) -> None:
+    """Migrate an open store; nothing is changed if its metadata was altered."""
     with store._migrating():
-        meta, shapes = store._read_meta()  # another process may have been faster
+        meta, shapes = store._read_meta()  # another process may have migrated it already
         if not hmac.compare_digest(seal(store.key, meta, shapes), meta.get("seal", "")):
-            problem = f"{store.path} has an older format, and was altered: it is not brought up to date."
+            problem = f"{store.path} has an older format and was altered, so it was not migrated."
             raise StoreError(problem, "Restore the store and its key from the same backup.")
-        found = int(meta["format"])
-        if found >= FORMAT:
+        stored_format = int(meta["format"])
+        if stored_format >= FORMAT:
             return
-        meta.pop("buckets", None)  # of a layout that told who had left
-        meta |= store._lay_out_anew(found) | {"format": str(FORMAT)}
+        meta.pop("buckets", None)  # of a layout that revealed who had left
+        meta |= store._migrate_layout(stored_format) | {"format": str(FORMAT)}
         state = store._state()
         store._write_state(state if state.held else State(state.version))
         meta["seal"] = seal(store.key, meta, shapes)

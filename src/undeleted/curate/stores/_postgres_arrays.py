@@ -1,15 +1,16 @@
-"""Long arrays as PostgreSQL's binary protocol has them, made by numpy instead of item by item."""
+"""Encode long arrays for PostgreSQL's binary protocol with numpy, instead of item by item."""
 
 import struct
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import psycopg
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
-_BYTEA, _BYTEAS, _INT8, _INT8S = 17, 1001, 20, 1016  # types and their arrays, by number
+from undeleted.foundations.types import Given
+
+_BYTEA, _BYTEAS, _INT8, _INT8S = 17, 1001, 20, 1016  # OIDs of the types and their arrays
 
 
 class Tags(list[bytes]):
@@ -17,11 +18,11 @@ class Tags(list[bytes]):
 
 
 class Numbers(list[int]):
-    """Whole numbers of 64 bits."""
+    """64-bit integers."""
 
 
-def array(kind: int, items: Any) -> bytes:
-    """One dimension, no nulls; every item a row of bytes, behind its length."""
+def array(kind: int, items: Given) -> bytes:
+    """Encode an array of one dimension without nulls; each item is its length and a row of bytes."""
     rows, width = items.shape
     header = struct.pack(">iiiii", 1, 0, kind, rows, 1) if rows else struct.pack(">iii", 0, 0, kind)
     lengths = np.broadcast_to(np.frombuffer(struct.pack(">i", width), dtype=np.uint8), (rows, 4))
@@ -43,6 +44,6 @@ class _NumbersDumper(Dumper):
         return array(_INT8, np.array(obj, dtype=">i8").view(np.uint8).reshape(-1, 8))
 
 
-def register(connection: psycopg.Connection[Any]) -> None:
+def register(connection: "psycopg.Connection[tuple[Given, ...]]") -> None:
     connection.adapters.register_dumper(Tags, _TagsDumper)
     connection.adapters.register_dumper(Numbers, _NumbersDumper)

@@ -1,23 +1,22 @@
-"""Everything that a new store in PostgreSQL holds, written inside one transaction; bulk goes by COPY."""
+"""Write everything that a new store in PostgreSQL holds, inside one transaction; bulk data with COPY."""
 
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple
-from typing import Any
 
 import numpy as np
-import psycopg
 
 from undeleted.curate.stores._buckets import TAG
 from undeleted.curate.stores._contents import FORMAT, Contents, require_cap
-from undeleted.curate.stores._postgres_place import TABLES, Place
+from undeleted.curate.stores._postgres_place import TABLES, Connection, Place
 from undeleted.curate.stores._sealed import MARK, record_mark, seal, state_mark
 from undeleted.curate.stores._store import CHUNK
+from undeleted.foundations.types import Given
 
 COPY_HEAD = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 COPY_END = b"\xff\xff"
-# What readers may be granted instead of the table, whose rows carry the transaction that wrote them, and so
-# tell what left together.  A view would keep `vacuum` from writing the table anew.
+# Grant readers this function instead of the table: the table's rows carry the id of the transaction that
+# wrote them, which reveals what left together.  A view would prevent `vacuum` from rewriting the table.
 PUBLISHED = """CREATE FUNCTION {}.published(first bigint DEFAULT 0, before bigint DEFAULT 9223372036854775807)
     RETURNS TABLE (cell bigint, value bigint)
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog
@@ -26,8 +25,8 @@ PUBLISHED = """CREATE FUNCTION {}.published(first bigint DEFAULT 0, before bigin
 _KEYS = {"records": "tag", "posts": "post", "held": "chunk", "cells": "cell", "shapes": "publication"}
 
 
-def fill(place: Place, db: psycopg.Connection[Any], contents: Contents, key: bytes) -> None:
-    """Everything a new store holds, inside a transaction; bulk goes by COPY."""
+def fill(place: Place, db: Connection, contents: Contents, key: bytes) -> None:
+    """Write everything a new store holds, inside a transaction; bulk data with COPY."""
 
     def run(query: str) -> None:
         db.execute(query.replace("{}", f'"{place.schema}"'))
@@ -36,10 +35,10 @@ def fill(place: Place, db: psycopg.Connection[Any], contents: Contents, key: byt
     for table, columns in TABLES.items():
         listed = ", ".join(f"{name} {kind} NOT NULL" for name, kind in columns.items())
         run(f"CREATE TABLE {{}}.{table} ({listed})")
-        for name in columns:  # a sample of values in the catalogue would outlive those it was taken of
+        for name in columns:  # the catalogue would keep sampled values after their rows are deleted
             run(f"ALTER TABLE {{}}.{table} ALTER COLUMN {name} SET STATISTICS 0")
     run("ALTER TABLE {}.held ALTER COLUMN data SET STORAGE EXTERNAL")
-    run("ALTER TABLE {}.cells SET (fillfactor = 50)")  # a cell is moved within its page
+    run("ALTER TABLE {}.cells SET (fillfactor = 50)")  # room to update a cell within its page
     run("ALTER TABLE {}.state SET (fillfactor = 10)")
     run(PUBLISHED)
     _fill_records(db, place, contents, key)
@@ -61,8 +60,8 @@ def fill(place: Place, db: psycopg.Connection[Any], contents: Contents, key: byt
         run(f"ALTER TABLE {{}}.{table} ADD PRIMARY KEY ({column})")
 
 
-def _fill_records(db: psycopg.Connection[Any], place: Place, contents: Contents, key: bytes) -> None:
-    """Records in the order of their tags, which tells nothing of the source's; a person's rows together."""
+def _fill_records(db: Connection, place: Place, contents: Contents, key: bytes) -> None:
+    """Insert records in tag order, which reveals nothing of the source's order; a person's rows together."""
     db.execute("CREATE TEMPORARY TABLE incoming (tag bytea, data bytea) ON COMMIT DROP")
     with db.cursor().copy("COPY incoming FROM STDIN (FORMAT BINARY)") as copy:
         copy.write(COPY_HEAD)
@@ -71,7 +70,7 @@ def _fill_records(db: psycopg.Connection[Any], place: Place, contents: Contents,
                 _marked(slots, key) if contents.together == 1 else _tuples(slots[:, :TAG], slots[:, TAG:])
             )
         copy.write(COPY_END)
-    if contents.most is not None:  # held once more: rows may have come since an engine counted them
+    if contents.most is not None:  # checked again: rows may have been added since an engine counted them
         over = "SELECT count(*) FROM (SELECT FROM incoming GROUP BY tag HAVING count(*) > %s) AS people"
         [people] = db.execute(over, (contents.most,)).fetchone() or [0]
         require_cap(people, contents.most)
@@ -81,7 +80,7 @@ def _fill_records(db: psycopg.Connection[Any], place: Place, contents: Contents,
         _put_together(db, place, key)
 
 
-def _marked(slots: Any, key: bytes) -> bytes:
+def _marked(slots: Given, key: bytes) -> bytes:
     """Records of one row each, with their marks."""
     tags, rows = slots[:, :TAG].tobytes(), slots[:, TAG:].tobytes()
     width = slots.shape[1] - TAG
@@ -93,8 +92,8 @@ def _marked(slots: Any, key: bytes) -> bytes:
     return _tuples(slots[:, :TAG], np.concatenate([slots[:, TAG:], ends], axis=1))
 
 
-def _put_together(db: psycopg.Connection[Any], place: Place, key: bytes) -> None:
-    """People with several rows: they are joined in the database, and marked here, thousands at a time."""
+def _put_together(db: Connection, place: Place, key: bytes) -> None:
+    """Join the rows of each person in the database, and compute their marks here, thousands at a time."""
     together = "SELECT tag, string_agg(data, ''::bytea ORDER BY data) AS data FROM incoming GROUP BY tag"
     db.execute(f"CREATE TEMPORARY TABLE together ON COMMIT DROP AS {together}")
     db.execute("CREATE TEMPORARY TABLE marks (tag bytea, mark bytea) ON COMMIT DROP")
@@ -110,7 +109,7 @@ def _put_together(db: psycopg.Connection[Any], place: Place, key: bytes) -> None
     )
 
 
-def _copy(db: psycopg.Connection[Any], place: Place, table: str, columns: str, rows: Iterable[bytes]) -> None:
+def _copy(db: Connection, place: Place, table: str, columns: str, rows: Iterable[bytes]) -> None:
     command = f'COPY "{place.schema}".{table} {columns} FROM STDIN (FORMAT BINARY)'
     with db.cursor().copy(command) as copy:
         copy.write(COPY_HEAD)
@@ -134,12 +133,12 @@ def _posts(contents: Contents) -> Iterator[bytes]:
         yield struct.pack(">hiqiii", 3, 8, post, 4, board, len(data)) + data
 
 
-def _big(numbers: Any) -> Any:
+def _big(numbers: Given) -> Given:
     return numbers.astype(">i8").view(np.uint8).reshape(-1, 8)
 
 
-def _tuples(*columns: Any) -> bytes:
-    """Rows of fields of fixed width, as binary COPY has them: how many, then each with its length."""
+def _tuples(*columns: Given) -> bytes:
+    """Encode rows of fixed-width fields for binary COPY: the field count, then each length and field."""
     rows = len(columns[0])
     parts = [np.frombuffer(struct.pack(">h", len(columns)), dtype=np.uint8)]
     for column in columns:

@@ -1,7 +1,7 @@
-"""The key of a store in PostgreSQL: durable before its store is, and never lost while its store may be there.
+"""The key of a store in PostgreSQL: durable before its store is, and never lost while the store may exist.
 
-A new key stands beside a marker that says which store it is being made for.  The marker goes when that store
-is known to be there; both go when it is known not to be.  In doubt, both stay.
+A new key has a marker file beside it that says which store the key is for.  The marker is removed when that
+store is known to exist; both files are removed when it is known not to exist.  In doubt, both stay.
 """
 
 import fcntl
@@ -16,14 +16,14 @@ from undeleted.errors import StoreError
 
 
 class NewKey:
-    """A key in the making, under a lock that keeps other publications from its file."""
+    """A key that is being created, under a lock that keeps other publications away from its file."""
 
     def __init__(self, file: Path, target: str) -> None:
         self.file, self.marker, self.target = file, Path(f"{file}.unfinished"), target
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """One publication at a time, whatever its server: two of them might share the file."""
+        """Allow one publication at a time, on any server: two of them might share the file."""
         if self.file.is_dir():
             raise StoreError(
                 f"{self.file} is a folder.", "Name the key's file by ?key=FILE or UNDELETED_KEY."
@@ -36,7 +36,7 @@ class NewKey:
             os.close(lock)
 
     def _lock(self) -> int:
-        """Hold the lock's file; one that was removed before it was held is no lock."""
+        """Lock the lock file; try again if it was removed before it was locked."""
         place = Path(f"{self.file}.lock")
         while True:
             try:
@@ -50,23 +50,23 @@ class NewKey:
                     return lock
             except BlockingIOError:
                 os.close(lock)
-                problem = f"{self.file} is being made by another publication."
+                problem = f"{self.file} is being written by another publication."
                 raise StoreError(problem, "Wait for it to end, or name another file by ?key=FILE.") from None
             os.close(lock)
 
     def write(self, key: bytes | None) -> bytes:
-        """Write it; a key that is there is another store's, unless its store is known never to have come.
+        """Write the key; an existing key belongs to another store, unless that store is known not to exist.
 
-        The caller has seen that there is no store at the target, and that nobody is publishing there.
+        The caller has checked that there is no store at the target, and that nobody is publishing there.
         """
         if self.file.exists():
             if not self.marker.exists():
-                problem = f"{self.file} is there already: the key of another store, or no key at all."
+                problem = f"{self.file} exists already: it is the key of another store, or not a key."
                 remedy = "Name another file by ?key=FILE or UNDELETED_KEY."
                 raise StoreError(problem, remedy)
             if self.marker.read_text(encoding="utf-8") != self.target:
                 problem = f"{self.file} may be the key of another store: {self.marker} says which."
-                remedy = "Open that store once, which settles it, or name another file by ?key=FILE."
+                remedy = "Open that store once, which confirms its key, or name another file by ?key=FILE."
                 raise StoreError(problem, remedy)
             self.file.unlink()
         self.marker.write_text(self.target, encoding="utf-8")
@@ -77,12 +77,12 @@ class NewKey:
         return made
 
     def settle(self) -> None:
-        """The store is there: the key is its key."""
+        """Remove the marker: the store exists, and this is its key."""
         if self.marker.exists() and self.marker.read_text(encoding="utf-8") == self.target:
             self.marker.unlink(missing_ok=True)
 
     def undo(self, key: bytes) -> None:
-        """The store is known not to have come to be."""
+        """Remove the key and the marker: the store is known not to exist."""
         if self.file.exists() and key_of(self.file, self.target) == key:
             self.file.unlink()
         self.marker.unlink(missing_ok=True)

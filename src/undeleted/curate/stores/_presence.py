@@ -1,7 +1,7 @@
-"""Whether a store that is open is still the one at its place.
+"""Check that an open store is still the file at its path.
 
-A file that was removed, renamed or replaced can be written to for as long as it is open, and nobody finds
-what was written there.  So is its log, which SQLite finds by its name.
+A file that was removed, renamed or replaced can be written to as long as it is open, but nobody can find what
+was written there.  The same is true of its log, which SQLite finds by its name.
 """
 
 import os
@@ -11,8 +11,8 @@ from urllib.parse import quote
 from undeleted.errors import StoreGone
 
 _PARTS = ("", "-wal", "-shm")
-_REMEDY = "Put its files back where they were, and it goes on; what was acknowledged is in them."
-_AGAIN = "Restore the newer one, or start again and delete those people again."
+_REMEDY = "Put its files back where they were, and it continues; they contain what was acknowledged."
+_AGAIN = "Restore the newer store, or restart and delete those people again."
 
 
 class Presence:
@@ -23,39 +23,39 @@ class Presence:
         self._names = {name: _identity(name) for name in (*(f"{path}{part}" for part in _PARTS), given)}
 
     def require(self) -> None:
-        """Refuse if a name leads elsewhere by now; a few microseconds, before and after a write."""
+        """Refuse if a name now leads to another file; takes microseconds, before and after a write."""
         for name, known in self._names.items():
-            found = _identity(name)
-            if found != known:
-                what = "is gone" if found is None else "is another file by now"
-                raise StoreGone(f"{name} {what}, while the store was open.", _REMEDY)
+            current = _identity(name)
+            if current != known:
+                what = "was removed" if current is None else "was replaced by another file"
+                raise StoreGone(f"{name} {what} while the store was open.", _REMEDY)
 
     def require_contents(self, tag: str, reached: tuple[int, int]) -> tuple[int, int]:
-        """How far it has come, as a new connection sees it; refused if it was overwritten or put back."""
+        """The progress that a new connection sees; refuse if the file was overwritten or rolled back."""
         try:
             looking = sqlite3.connect(f"file:{quote(self._path)}?mode=ro", uri=True)
             try:
-                [(found,)] = looking.execute("SELECT value FROM meta WHERE key = 'tag'")
+                [(stored_tag,)] = looking.execute("SELECT value FROM meta WHERE key = 'tag'")
                 [(version, held)] = looking.execute("SELECT version, held FROM state")
             finally:
                 looking.close()
         except (sqlite3.Error, ValueError) as error:
             if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-                return reached  # somebody writes to it
+                return reached  # another process is writing to it
             raise StoreGone(f"{self._path} was overwritten while the store was open.", _REMEDY) from None
-        if found != tag:
+        if stored_tag != tag:
             raise StoreGone(f"{self._path} was overwritten by another store.", _REMEDY)
         now = int(version), int(held)
         if now < reached:
-            problem = f"{self._path} was put back to version {now[0]}, and was at {reached[0]}"
+            problem = f"{self._path} was rolled back to version {now[0]} from {reached[0]}"
             raise StoreGone(f"{problem}: deletions are lost.", _AGAIN)
         return now
 
 
 def _identity(name: str) -> tuple[int, int] | None:
-    """Which file a name leads to."""
+    """The device and inode of the file that a name leads to, or None."""
     try:
-        found = os.stat(name)
+        status = os.stat(name)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

@@ -1,28 +1,28 @@
 """A record as bytes: a tag for its id, and the grid codes that the publications need, and no more.
 
     tag     16 bytes, a keyed hash of the id: without the key nobody can tell whose record it is
-    row     one bit a column that says whether it counts, then the codes, in as few bytes as the grid needs;
-            for a text the number of its post on the board
+    row     one bit per column that says whether it counts, then the codes, in as few bytes as the grid
+            needs; a text is stored as the number of its post on the board
 
-A tag with its row is a slot; slots have one size.
+A tag and its row form a slot; all slots have the same size.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 
 from undeleted.curate.stores._buckets import TAG
 from undeleted.foundations.schema import Column, Record, Schema, Table, Text
+from undeleted.foundations.types import Given, Json
 
 EMPTY = bytes(TAG)
 
 
 def tag_of(key: bytes, person: str) -> bytes:
-    """The tag of an id; never all zeros, which is no record."""
+    """The tag of an id; never all zeros, which means no record."""
     tag = blake2b(
         person.encode("utf-8", "surrogatepass"), digest_size=TAG, key=key, person=b"undeleted-id"
     ).digest()
@@ -31,7 +31,7 @@ def tag_of(key: bytes, person: str) -> bytes:
 
 @dataclass(frozen=True)
 class Records:
-    """How the records of a schema are packed; only the columns that something published uses."""
+    """How the records of a schema are packed; only the columns that a publication uses."""
 
     schema: Schema
     columns: tuple[Column, ...]
@@ -55,27 +55,27 @@ class Records:
 
     @cached_property
     def blank(self) -> bytes:
-        """A row that is nobody's, in which every column counts."""
+        """A dummy row that belongs to nobody, in which every column counts."""
         return b"\xff" * self.flags + bytes(self.row - self.flags)
 
-    def pack(self, table: Table, posts: Mapping[str, Sequence[int]]) -> Any:
-        """The rows of a table as an array of bytes, a row each; `posts` numbers its texts, by column."""
+    def pack(self, table: Table, posts: Mapping[str, Sequence[int]]) -> Given:
+        """Pack the rows of a table into an array of bytes; `posts` has the post numbers of its texts."""
         bits = np.zeros((table.rows, 8 * self.flags), dtype=np.uint8)
         for i, column in enumerate(self.columns):
             bits[:, i] = table.kept[column.name]
         parts = [np.packbits(bits, axis=1)]
         for column, width in zip(self.columns, self.widths, strict=True):
-            codes: Any = (
+            codes: Given = (
                 np.asarray(posts[column.name]) if isinstance(column, Text) else table.codes[column.name]
             )
             parts.append(codes.astype(f"<u{width}").reshape(-1, 1).view(np.uint8))
         return np.concatenate(parts, axis=1) if table.rows else np.zeros((0, self.row), dtype=np.uint8)
 
     def unpack(self, rows: bytes) -> Table:
-        """The rows as a table again, without ids; for a text it has the number of its post."""
+        """Unpack rows into a table without ids; a text becomes the number of its post."""
         packed = np.frombuffer(rows, dtype=np.uint8).reshape(-1, self.row)
         bits = np.unpackbits(packed[:, : self.flags], axis=1)
-        codes: dict[str, Any] = {}
+        codes: Json = {}
         kept, texts = {}, dict[str, list[str]]()
         at = self.flags
         for i, (column, width) in enumerate(zip(self.columns, self.widths, strict=True)):
@@ -89,7 +89,7 @@ class Records:
         return Table(self.schema, len(packed), codes, kept, texts)
 
     def one(self, row: bytes) -> Record:
-        """One row in plain numbers."""
+        """Unpack one row into plain integers."""
         at, codes, kept, texts = self.flags, dict[str, int](), set[str](), dict[str, str]()
         for i, (name, width, text) in enumerate(self._layout):
             number = int.from_bytes(row[at : at + width], "little")
@@ -109,8 +109,8 @@ class Records:
         return [(column.name, width, isinstance(column, Text)) for column, width in widths]
 
 
-def needed(schema: Schema, mechanisms: Mapping[str, Any]) -> tuple[Column, ...]:
-    """The columns that something published uses, in the schema's order."""
+def needed(schema: Schema, mechanisms: Mapping[str, Given]) -> tuple[Column, ...]:
+    """The columns that a publication uses, in the schema's order."""
     used: set[str] = set()
     for mechanism in mechanisms.values():
         used |= {column.name for column in mechanism.columns}

@@ -1,7 +1,7 @@
-"""What is held under the store's key: the digest of the noise, the seal of what never changes, marks.
+"""Digests under the store's key: of the noise, of the fixed metadata (the seal), and marks.
 
-A post is padded, so that its length tells little, and ends with a keyed digest of its text, its number and
-its board; the state and a person's record have marks of their own: what is altered or exchanged is noticed.
+A post is padded, so that its length reveals little, and ends with a keyed digest of its text, its number and
+its board.  The state and each person's record have their own marks.  So alterations and swaps are detected.
 """
 
 import struct
@@ -36,8 +36,8 @@ def sealed_post(key: bytes, post: int, board: int, text: str) -> bytes:
 
 
 def mark(key: bytes, post: int, board: int, padded: bytes) -> bytes:
-    told = struct.pack("<qq", post, board) + padded
-    return blake2b(told, key=key, person=b"undeleted-post", digest_size=MARK).digest()
+    message = struct.pack("<qq", post, board) + padded
+    return blake2b(message, key=key, person=b"undeleted-post", digest_size=MARK).digest()
 
 
 def unsealed(data: bytes) -> str:
@@ -47,13 +47,13 @@ def unsealed(data: bytes) -> str:
 
 
 def state_mark(key: bytes, version: int, held: int, due: float, enough: int) -> bytes:
-    told = struct.pack("<qqdq", version, held, due, enough)
-    return blake2b(told, key=key, person=b"undeleted-state", digest_size=MARK).digest()
+    message = struct.pack("<qqdq", version, held, due, enough)
+    return blake2b(message, key=key, person=b"undeleted-state", digest_size=MARK).digest()
 
 
 def chunk_mark(key: bytes, table: str, chunk: int, data: bytes) -> bytes:
-    told = table.encode() + struct.pack("<q", chunk) + data
-    return blake2b(told, key=key, person=b"undeleted-chunk", digest_size=MARK).digest()
+    message = table.encode() + struct.pack("<q", chunk) + data
+    return blake2b(message, key=key, person=b"undeleted-chunk", digest_size=MARK).digest()
 
 
 def record_mark(key: bytes, tag: bytes, rows: bytes) -> bytes:

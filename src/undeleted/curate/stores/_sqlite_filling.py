@@ -1,8 +1,7 @@
-"""Everything that a new store in a file holds, in one transaction; and the marks of its chunks."""
+"""Write everything that a new SQLite store holds, in one transaction; and the marks of its chunks."""
 
 import sqlite3
 from dataclasses import astuple
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from undeleted.curate.stores._held_back import NONCE
 from undeleted.curate.stores._pieces import pieces_of
 from undeleted.curate.stores._sealed import MARK, chunk_mark, seal, state_mark
 from undeleted.curate.stores._store import CHUNK
+from undeleted.foundations.types import Given
 
 SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -27,7 +27,7 @@ CREATE TABLE cells (chunk INTEGER PRIMARY KEY, data BLOB NOT NULL);
 
 
 def fill(db: sqlite3.Connection, contents: Contents, key: bytes) -> None:
-    """Everything a new store holds, in one transaction."""
+    """Write everything a new store holds, in one transaction."""
     db.executescript("BEGIN;" + SCHEMA)
     slots = np.concatenate(list(contents.slots()))
     people, slots = BucketTable.filled(db, "people", slots, key, together=contents.together)
@@ -56,28 +56,28 @@ def fill(db: sqlite3.Connection, contents: Contents, key: bytes) -> None:
 
 
 def fill_held(db: sqlite3.Connection, key: bytes, chunks: int, held: dict[int, bytes]) -> None:
-    """All chunks at once and in order, so that SQLite never moves one, and none tells by being there."""
+    """Insert all chunks at once and in order: SQLite never moves one, and its presence reveals nothing."""
     empty = bytes(NONCE + 8 * CHUNK)
     written = ((c, marked(key, "held", c, held.get(c, empty))) for c in range(chunks))
     db.executemany("INSERT INTO held VALUES (?, ?)", written)
 
 
 def marked(key: bytes, table: str, chunk: int, data: bytes) -> bytes:
-    """A chunk as it is written."""
+    """The bytes of a chunk with its mark."""
     return data + chunk_mark(key, table, chunk, data)
 
 
-def is_marked(key: bytes, table: str, chunk: Any, data: Any) -> bool:
-    """Whether a chunk is as it was written."""
+def is_marked(key: bytes, table: str, chunk: Given, data: Given) -> bool:
+    """Return whether a chunk is unaltered."""
     size = 8 * CHUNK + (NONCE if table == "held" else 0)
-    whole = isinstance(chunk, int) and isinstance(data, bytes) and len(data) == size + MARK
-    return whole and data[-MARK:] == chunk_mark(key, table, chunk, data[:-MARK])
+    well_formed = isinstance(chunk, int) and isinstance(data, bytes) and len(data) == size + MARK
+    return well_formed and data[-MARK:] == chunk_mark(key, table, chunk, data[:-MARK])
 
 
 def foreign(db: sqlite3.Connection) -> list[str]:
-    """What is in the file that is not ours: a trigger would undo a deletion, or keep who left."""
+    """Problems with foreign objects in the file: a trigger could undo a deletion, or record who left."""
     ours = {("table", name) for name in ("meta", "state", "held", "shapes", "cells", "people", "pieces")}
-    found = {tuple(row) for row in db.execute("SELECT type, name FROM sqlite_master")}
-    if {(kind, name) for kind, name in found if (kind, name[:17]) != ("index", "sqlite_autoindex_")} == ours:
+    items = {tuple(row) for row in db.execute("SELECT type, name FROM sqlite_master")}
+    if {(kind, name) for kind, name in items if (kind, name[:17]) != ("index", "sqlite_autoindex_")} == ours:
         return []
-    return ["it holds tables, triggers or views that are not the store's, or lacks some that are"]
+    return ["it has tables, triggers or views that are not the store's, or some of the store's are missing"]

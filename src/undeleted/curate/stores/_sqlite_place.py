@@ -1,4 +1,4 @@
-"""The place of a store: its files, its key, the lock of a publisher, and what goes wrong with disks."""
+"""The place of a store in SQLite: its files, its key, the publisher's lock, and disk errors."""
 
 import fcntl
 import os
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from undeleted.errors import AlreadyThere, StoreError
+from undeleted.errors import AlreadyExists, StoreError
 
 _PRAGMAS = (
     "secure_delete = ON",
@@ -35,10 +35,10 @@ def connect(path: str) -> sqlite3.Connection:
 
 
 def is_database(path: str) -> bool:
-    """Whether SQLite knows the file.
+    """Return whether the file is an SQLite database.
 
-    It is looked at through SQLite alone: to open and close it here would give up the locks that other
-    connections of this process hold on it, and another process might remove the log that they write to.
+    Only SQLite opens it: opening and closing it here would release the locks that other connections of this
+    process hold on it, and another process might then remove the log that they write to.
     """
     if (
         Path(path).stat().st_size < 100
@@ -49,7 +49,7 @@ def is_database(path: str) -> bool:
         looking.execute("PRAGMA schema_version").fetchall()
     except sqlite3.DatabaseError as error:
         return error.sqlite_errorcode != sqlite3.SQLITE_NOTADB
-    except UnicodeDecodeError:  # in what it says of its tables
+    except UnicodeDecodeError:  # in the description of its tables
         return True
     finally:
         looking.close()
@@ -61,12 +61,12 @@ INDEX_HEAD = 136  # bytes of the log's index that say how long the log is; what 
 
 
 def clear_index(path: str) -> None:
-    """Clear the names of the pages that were in the log; the log is empty, and its writers are locked out.
+    """Clear the numbers of the pages that were in the log; the log is empty, and writers are locked out.
 
-    SQLite keeps them until others take their place, and beside them the checksum of all that was in the log,
-    by which somebody who has the pages can tell which of them were there.  They are written through SQLite's
-    own descriptor: to open and close the file here would give up the locks that SQLite holds on it.  Where a
-    system does not show the descriptors of a process, they stay until the next write.
+    SQLite keeps these numbers until new ones overwrite them.  It also keeps a checksum of all that was in the
+    log; with it, anybody who has the pages can find out which of them were there.  We write through SQLite's
+    own descriptor: opening and closing the file here would release the locks that SQLite holds on it.  If the
+    system does not show the descriptors of a process, the numbers stay until the next write.
     """
     index = f"{path}-shm"
     for number in _descriptors():
@@ -79,17 +79,17 @@ def clear_index(path: str) -> None:
 
 
 def _clear(index: int) -> None:
-    """SQLite's own form (wal.c, WalIndexHdr): the header twice, with a checksum of its own, then the rest."""
+    """Write SQLite's own format (wal.c, WalIndexHdr): the header with its checksum, twice, then zeros."""
     head = os.pread(index, _HEADER.size, 0)
     if len(head) == _HEADER.size:
         *facts, frames, pages, _, _, salt, more_salt, _, _ = _HEADER.unpack(head)
-        if frames == 0:  # else the log is not empty, and the checksum is of use
-            told = _HEADER.pack(*facts, 0, pages, 0, 0, salt, more_salt, 0, 0)
+        if frames == 0:  # else the log is not empty, and the checksum is needed
+            header = _HEADER.pack(*facts, 0, pages, 0, 0, salt, more_salt, 0, 0)
             one = other = 0
-            for a, b in struct.iter_unpack("=II", told[: _HEADER.size - 8]):
+            for a, b in struct.iter_unpack("=II", header[: _HEADER.size - 8]):
                 one = (one + a + other) % 2**32
                 other = (other + b + one) % 2**32
-            head = told[:-8] + struct.pack("=II", one, other)
+            head = header[:-8] + struct.pack("=II", one, other)
             os.pwrite(index, head + head, 0)
     os.pwrite(index, bytes(max(0, os.fstat(index).st_size - INDEX_HEAD)), INDEX_HEAD)
 
@@ -103,7 +103,7 @@ def _descriptors() -> list[int]:
 
 @contextmanager
 def publisher(path: str) -> Iterator[None]:
-    """The lock of a publisher; a second one is told who holds it.  The lock's file stays: it is the lock."""
+    """Hold the publisher's lock; a second publisher gets an error with the holder.  The lock file stays."""
     try:
         lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
@@ -123,10 +123,10 @@ def publisher(path: str) -> Iterator[None]:
 
 
 def refuse_what_is_there(path: str) -> None:
-    """Nothing is ever published over: not a store, not a key, not a log of another store."""
+    """Refuse to overwrite anything: a store, a key, or the log of another store."""
     if Path(path).exists():
-        remedy = "A deletion updates it; publish new people into a store of their own."
-        raise AlreadyThere(f"a store at {path}", remedy)
+        remedy = "Deletions update it; publish new people into a new store."
+        raise AlreadyExists(f"a store at {path}", remedy)
     if Path(f"{path}.unfinished").exists():  # a publication that was killed: nothing of it was ever shown
         clear(path)
     for rest in ("key", "wal", "shm", "journal"):
@@ -134,12 +134,12 @@ def refuse_what_is_there(path: str) -> None:
         if left.exists():
             problem = f"{left} belongs to a store that is not here."
             raise StoreError(
-                problem, "Move it to its store, or away; without its key nobody in it can be deleted."
+                problem, "Move it to its store, or elsewhere; without its key nobody there can be deleted."
             )
 
 
 def move(unfinished: Path, path: str) -> None:
-    """Give a finished store its name; unlike a rename, a link never takes the place of another store."""
+    """Give a finished store its name; unlike a rename, a link never replaces another store."""
     try:
         os.link(unfinished, path)
     except FileExistsError:
@@ -150,14 +150,14 @@ def move(unfinished: Path, path: str) -> None:
 
 
 def clear(path: str) -> None:
-    """Remove what a publication leaves that did not come to be."""
+    """Remove the files of a publication that failed."""
     for suffix in (".unfinished-wal", ".unfinished-shm", ".key.unfinished", ".key", ".unfinished"):
         if suffix != ".key" or not Path(path).exists():
             Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
 def write_key(path: Path, key: bytes | None = None) -> bytes:
-    """A new key file, with a new key unless one is given."""
+    """Write a new key file, with a new key unless one is given; return the key."""
     key = key or os.urandom(32)
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -171,7 +171,7 @@ def read_key(path: str) -> bytes:
 
 
 def key_of(file: Path, store: str) -> bytes:
-    """The key of a store, from its file."""
+    """Read the key of a store from its file."""
     try:
         key = bytes.fromhex(file.read_text(encoding="ascii"))
     except FileNotFoundError:
@@ -185,20 +185,20 @@ def key_of(file: Path, store: str) -> bytes:
 
 
 def wrong(path: str, error: sqlite3.Error | OSError) -> StoreError:
-    """What SQLite says, in words."""
+    """Translate an error of SQLite or the disk into a message."""
     said = str(error)
     for words, problem, remedy in (
-        ("No space left", "finds the disk full; nothing was changed.", "Make room and try again."),
-        ("File too large", "could not be written; nothing was changed.", "See to the disk and try again."),
-        ("disk is full", "finds the disk full; the store is as it was.", "Make room and try again."),
+        ("No space left", "is on a full disk; nothing was changed.", "Free some space and try again."),
+        ("File too large", "could not be written; nothing was changed.", "Check the disk and try again."),
+        ("disk is full", "is on a full disk; the store is unchanged.", "Free some space and try again."),
         (
             "disk I/O",
-            "could not be written (disk I/O error); the store is as it was.",
-            "See to the disk and try again.",
+            "could not be written (disk I/O error); the store is unchanged.",
+            "Check the disk and try again.",
         ),
         (
             "readonly",
-            "cannot be written; the store is as it was.",
+            "cannot be written; the store is unchanged.",
             "Check the permissions of the file and its folder.",
         ),
         ("locked", "is held by another process for more than 30 s; nothing was changed.", "Try again."),
@@ -207,4 +207,4 @@ def wrong(path: str, error: sqlite3.Error | OSError) -> StoreError:
     ):
         if words in said:
             return StoreError(f"{path} {problem}", remedy)
-    return StoreError(f"{path}: {said}.", "`undeleted check` tells whether the store is whole.")
+    return StoreError(f"{path}: {said}.", "Run `undeleted check` to see whether the store is intact.")

@@ -1,16 +1,16 @@
-"""What every store does alike: publications from cells, deletions exactly once, folding, checking.
+"""What all stores have in common: publications from cells, exactly-once deletion, folding, checking.
 
-A store keeps the current state, each record's packed codes, and nothing of those who left:
+A store keeps the current state, each record's packed codes, and nothing about leavers:
 
     meta       what is published and how: schema, mechanisms, budget, the keyed digest of the noise
-    state      the version, and what is held back until when
-    shapes     what never changes of a release beside its cells
+    state      the version, how many deletions are held back, and until when
+    shapes     the part of each release that never changes, unlike its cells
     cells      every publication's cells, numbered in chunks
     records    a keyed tag for the id, and packed codes, laid out so that nothing shows who was there before
     posts      the bulletin boards' posts
     held       deletions that are held back, summed by chunk and masked
 
-A kind of store says how these are read and written inside a transaction; nothing else.
+A subclass only implements how these are read and written inside a transaction.
 """
 
 import hmac
@@ -22,14 +22,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import astuple, dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from zipfile import BadZipFile
 
 import numpy as np
 
 from undeleted.curate.mechanisms.bulletin_board import Posts
 from undeleted.curate.stores._buckets import TAG
-from undeleted.curate.stores._cells import Falling, add_up, is_board, shape_from
+from undeleted.curate.stores._cells import PendingChanges, add_up, is_board, shape_from
 from undeleted.curate.stores._contents import Contents, Post, State, Taken
 from undeleted.curate.stores._held_back import masked, unmasked
 from undeleted.curate.stores._json_descriptions import build
@@ -38,10 +38,11 @@ from undeleted.curate.stores._sealed import MARK, digest, mark, seal, state_mark
 from undeleted.errors import StoreError, UnknownName
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema import Schema
+from undeleted.foundations.types import Given, Json
 
-CHUNK = 480  # cells of a chunk: with its header and its mark it fits a page of 4096 bytes
-FEW = 8  # rows up to which a deletion is worked out in plain numbers instead of arrays
-UNREADABLE = (  # what comes of reading a part that was altered
+CHUNK = 480  # cells per chunk: with its header and its mark it fits a page of 4096 bytes
+FEW = 8  # up to so many rows a deletion is computed with integers instead of arrays
+UNREADABLE = (  # the errors of reading a part that was altered
     ArithmeticError,
     AttributeError,
     BadZipFile,
@@ -54,7 +55,7 @@ UNREADABLE = (  # what comes of reading a part that was altered
     zlib.error,
 )
 DAMAGED = "Restore the store and its key from the same backup."
-Moved: TypeAlias = dict[int, dict[int, int]]  # by chunk: cells, and by how much they fall
+Moved: TypeAlias = dict[int, dict[int, int]]  # by chunk: cells, and how much to subtract from each
 
 
 @dataclass(frozen=True)
@@ -65,48 +66,48 @@ class Deleted:
     unknown: int
     version: int
     held: int = 0  # people whose deletion is held back, to be folded in with others
-    absent: tuple[int, ...] = ()  # which of the ids, by their place in the request, were not there
+    absent: tuple[int, ...] = ()  # positions in the request of the ids that were not there
 
 
 def _absent(tags: Sequence[bytes], there: set[bytes]) -> tuple[int, ...]:
-    """A tag that comes twice is there once."""
-    left, found = set(there), list[int]()
+    """The positions of tags that were not there; a repeated tag counts as there only once."""
+    left, positions = set(there), list[int]()
     for place, tag in enumerate(tags):
         if tag in left:
             left.remove(tag)
         else:
-            found.append(place)
-    return tuple(found)
+            positions.append(place)
+    return tuple(positions)
 
 
 @dataclass(frozen=True)
 class Fold:
-    """Hold deletions back until so many people have left, or the first of them so many seconds ago."""
+    """Hold deletions back until `people` have left, or the first of them left `after` seconds ago."""
 
     people: int
     after: float
 
 
 class Store(ABC):
-    """A store that is open."""
+    """An open store."""
 
     path: str  # as it may be shown: without a password
     erases_by_itself = True  # `erase` leaves nothing for `vacuum`
     how_to_erase = "another process is reading; the next command finishes it"
 
     def __init__(
-        self, key: bytes, meta: Mapping[str, str], shapes: Sequence[bytes], known: Mapping[str, Any] | None
+        self, key: bytes, meta: Mapping[str, str], shapes: Sequence[bytes], known: Mapping[str, Given] | None
     ) -> None:
-        """`known` are the mechanisms, where they were just published and need not be built again."""
+        """`known` holds the mechanisms if they were just published and need not be rebuilt."""
         self._key = key
         self.schema: Schema = build(json.loads(meta["schema"]))
         described = json.loads(meta["mechanisms"])
-        self.mechanisms: dict[str, Any] = dict(known or {n: build(d) for n, d in described.items()})
-        self.facts: dict[str, Any] = json.loads(meta["facts"])
+        self.mechanisms: Json = dict(known or {n: build(d) for n, d in described.items()})
+        self.facts: Json = json.loads(meta["facts"])
         self._digest = meta["digest"]
         self.rule = int(
             meta.get("rule", 1)
-        )  # how values became codes: 1 with their whole column, 2 each alone
+        )  # how values were encoded: 1 with their whole column, 2 one by one
         self._shapes = [shape_from(m, s) for m, s in zip(self.mechanisms.values(), shapes, strict=True)]
         self._boards = [is_board(mechanism) for mechanism in self.mechanisms.values()]
         self._sizes: list[int] = json.loads(meta["sizes"])
@@ -119,71 +120,73 @@ class Store(ABC):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # -- what a kind of store says
+    # -- what a subclass implements
 
     @abstractmethod
     def close(self) -> None:
-        """Erase what can be erased, and let go."""
+        """Erase what can be erased, and close the store."""
 
     @abstractmethod
-    def erase(self, patience: float = 30.0) -> bool:
-        """Leave no copy of what was deleted within reach; False if something holds that up for so long."""
+    def erase(self, timeout: float = 30.0) -> bool:
+        """Erase every reachable copy of deleted data; return False if this is blocked until the timeout."""
 
     @property
     @abstractmethod
     def erasure_pending(self) -> bool:
         """Whether something that was deleted waits to be erased."""
 
-    def hurry(self) -> None:  # noqa: B027  a file is there or it is not
-        """Fail soon from now on, where others would wait for a server to come back."""
+    def hurry(self) -> None:  # noqa: B027  a file has no server to wait for
+        """From now on fail soon, instead of waiting for a server to come back."""
 
     @abstractmethod
     def look(self) -> None:
-        """Refuse if what is written now would not be found again."""
+        """Refuse if data that are written now could not be read again later."""
 
     def probe(self) -> None:
-        """The same, with a write of our own that changes nothing."""
+        """Check what `look` checks, and test a write that changes nothing."""
         self.look()
         with self._writing():
             self._write_state(self._state(write=True))
 
     def vacuum(self) -> bool:
-        """Erase what `erase` leaves for a quiet time; False if somebody holds it up."""
+        """Erase what `erase` leaves for a quiet time; return False if another process blocks it."""
         return self.erase()
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[None]:
-        """One consistent view."""
+        """A read transaction with one consistent view."""
 
     @abstractmethod
     def _writing(self) -> AbstractContextManager[None]:
-        """All of it, or none."""
+        """A write transaction: all or nothing."""
 
     @abstractmethod
     def _state(self, *, write: bool = False) -> State:
-        """The state; whoever will write it keeps others from it until the transaction ends."""
+        """Read the state; with `write`, lock it against other writers until the transaction ends."""
 
     @abstractmethod
     def _write_state(self, state: State) -> None:
-        """The state, with its mark."""
+        """Write the state and its mark."""
 
     @abstractmethod
     def _state_mark(self) -> bytes: ...
 
     @abstractmethod
-    def _take(self, tags: Sequence[bytes], *, alike: bool) -> tuple[list[bytes], set[bytes], list[bytes]]:
-        """Take the rows with these tags out; and which of the tags were there.
+    def _take(
+        self, tags: Sequence[bytes], *, dummy_work: bool
+    ) -> tuple[list[bytes], set[bytes], list[bytes]]:
+        """Remove the rows with these tags; return them, and which of the tags were there.
 
-        With `alike` also rows to work on for the other tags, which are nobody's: a deletion reads no row of
-        those who stay, and the time it takes tells nothing of them.
+        With `dummy_work`, also return dummy rows for the other tags.  They are nobody's: a deletion reads no
+        row of stayers, and the time it takes reveals nothing about them.
         """
 
     @abstractmethod
     def _strike(self, posts: Sequence[int]) -> None:
-        """Take posts down."""
+        """Delete posts."""
 
-    def _strike_nothing(self, posts: int) -> None:  # noqa: B027  where nothing is to be done, nothing is
-        """As much work as it takes to strike so many short posts, where it can be told from outside."""
+    def _strike_nothing(self, posts: int) -> None:  # noqa: B027  by default there is nothing to hide
+        """Do as much work as deleting so many short posts takes, where the work is visible from outside."""
 
     @abstractmethod
     def _subtract(self, chunks: Moved) -> None: ...
@@ -194,31 +197,31 @@ class Store(ABC):
 
     @abstractmethod
     def _read_posts(self, number: int | None = None) -> Iterator[Post]:
-        """The posts that stand; on one board, or on all."""
+        """The current posts on one board, or on all."""
 
     @abstractmethod
     def _read_held(self, chunks: Sequence[int]) -> dict[int, bytes]:
-        """What is held back of these chunks, masked; a chunk that nothing was ever held of is left out."""
+        """The held-back sums of these chunks, masked; a chunk that was never written is left out."""
 
     @abstractmethod
     def _write_held(self, held: Mapping[int, bytes]) -> None: ...
 
     def tags(self) -> set[bytes]:
-        """The tags of all who are there."""
+        """The tags of all people in the store."""
         with self._reading():
             return {slot[:TAG].tobytes() for slots in self._slots() for slot in slots}
 
     @abstractmethod
-    def _slots(self) -> Iterator[Any]:
-        """Tags and packed rows of all who are there, as arrays of bytes with a record a row."""
+    def _slots(self) -> Iterator[Given]:
+        """Tags and packed rows of all people in the store, as arrays of bytes with one record per row."""
 
     @abstractmethod
     def _read_meta(self) -> tuple[dict[str, str], list[bytes]]:
-        """What never changes, and the shapes."""
+        """The fixed metadata, and the shapes."""
 
     @abstractmethod
     def _integrity(self) -> list[str]:
-        """What is wrong with the place itself."""
+        """Problems of the storage itself."""
 
     # -- what is published
 
@@ -229,7 +232,7 @@ class Store(ABC):
 
     @property
     def progress(self) -> tuple[int, int]:
-        """The version, and how many are held back: deletions move it forward, and nothing moves it back."""
+        """The version, and how many people are held back; as a pair it only increases."""
         with self._reading():
             state = self._state()
         return state.version, state.held
@@ -240,8 +243,8 @@ class Store(ABC):
         with self._reading():
             return self._state().held
 
-    def release(self, name: str) -> tuple[Any, int]:
-        """A publication's release as it stands, and its version: one consistent view."""
+    def release(self, name: str) -> tuple[Given, int]:
+        """A publication's current release and its version, in one consistent view."""
         if name not in self.mechanisms:
             raise UnknownName("publications", name, tuple(self.mechanisms))
         number = list(self.mechanisms).index(name)
@@ -257,32 +260,33 @@ class Store(ABC):
     def delete(self, people: Sequence[str], fold: Fold | None = None) -> Deleted:
         """Forget these people in one transaction: durable when this returns, exactly once, all or nothing.
 
-        With `fold` their records go at once, and what they contributed is held back until enough have left.
+        With `fold`, their records are deleted at once, and subtracting their contributions is held back until
+        enough people have left.
         """
         return self.delete_tagged([tag_of(self._key, person) for person in people], fold)
 
     def delete_tagged(
-        self, tags: Sequence[bytes], fold: Fold | None = None, *, alike: bool = False
+        self, tags: Sequence[bytes], fold: Fold | None = None, *, dummy_work: bool = False
     ) -> Deleted:
-        """The same for whom only the tags of their ids are known.
+        """Do the same for people of whom only the tags of their ids are known.
 
-        With `alike` as much is worked out and written for those who are not there, so that the time it takes
-        does not tell.
+        With `dummy_work`, as much is computed and written for people who are not there, so that the time it
+        takes does not reveal who is.
         """
         with self._writing():
-            done = self._delete(tags, fold, alike)
+            done = self._delete(tags, fold, dummy_work)
         return done
 
-    def _delete(self, tags: Sequence[bytes], fold: Fold | None, alike: bool) -> Deleted:
-        taken, there, others = self._take(list(dict.fromkeys(tags)), alike=alike)
+    def _delete(self, tags: Sequence[bytes], fold: Fold | None, dummy_work: bool) -> Deleted:
+        taken, there, others = self._take(list(dict.fromkeys(tags)), dummy_work=dummy_work)
         deleted = len(there)
         few = len(taken) + len(others) <= FEW
         moved, posts = self._forget(taken, few=few)
-        if alike:
-            self._feign(moved, taken, others, few=few)
+        if dummy_work:
+            self._do_dummy_work(moved, taken, others, few=few)
         if posts:
             self._strike(posts)
-        if alike and others:
+        if dummy_work and others:
             self._strike_nothing(len(others) * sum(self._boards))
         before = state = self._state(write=True)
         if (deleted or moved) and fold is None:
@@ -292,12 +296,12 @@ class Store(ABC):
             held = self._hold(state, moved, deleted, fold)
             state = held if deleted else state
         state = self._folded(state)
-        if alike or state != before:
+        if dummy_work or state != before:
             self._write_state(state)
         return Deleted(deleted, len(tags) - deleted, state.version, state.held, _absent(tags, there))
 
     def fold(self) -> None:
-        """Subtract what is held back, if it is time."""
+        """Subtract what is held back, if it is due."""
         with self._reading():
             state = self._state()
         if state.held and state.due <= time.time():
@@ -306,9 +310,9 @@ class Store(ABC):
                 self._write_state(self._folded(state))
 
     def _forget(self, rows: list[bytes], *, few: bool) -> tuple[Moved, list[int]]:
-        """Let every mechanism forget these records: the cells that fall, by chunk, and the posts that go."""
-        falling = [Falling(shape) for shape in self._shapes]
-        gone: Iterable[Any] = ()
+        """Let every mechanism forget these records; return what to subtract, by chunk, and the lost posts."""
+        falling = [PendingChanges(shape) for shape in self._shapes]
+        gone: Iterable[Given] = ()
         if rows:
             gone = map(self._records.one, rows) if few else [self._records.unpack(b"".join(rows))]
         for deleted in gone:
@@ -326,10 +330,10 @@ class Store(ABC):
                     into[cell % CHUNK] = into.get(cell % CHUNK, 0) + value
         return chunks, posts
 
-    def _feign(self, moved: Moved, taken: list[bytes], others: list[bytes], *, few: bool) -> None:
-        """Work on the other rows too; what they would move is moved by nothing.
+    def _do_dummy_work(self, moved: Moved, taken: list[bytes], others: list[bytes], *, few: bool) -> None:
+        """Do dummy work on the other rows; the cells that they would change are changed by 0.
 
-        Arrays cost as much for one row as for many: there is always something of both kinds.
+        Arrays cost as much for one row as for many, so both kinds of rows are always processed.
         """
         if not taken:
             self._forget(others[:1], few=few)
@@ -341,7 +345,7 @@ class Store(ABC):
     # -- holding back
 
     def _hold(self, state: State, chunks: Moved, people: int, fold: Fold) -> State:
-        """Add to what is held back; the first who is held back sets the time by which all are folded."""
+        """Add to what is held back; the first person who is held back sets the deadline to fold all."""
         there, after = self._read_held(list(chunks)), {}
         for chunk, moved in chunks.items():
             cells = self._unmasked(chunk, there.get(chunk))
@@ -358,7 +362,7 @@ class Store(ABC):
         )
 
     def _folded(self, state: State) -> State:
-        """Inside a transaction: subtract all that is held back, if enough have left or it is time."""
+        """Inside a transaction: subtract all that is held back, if enough people have left or it is due."""
         if not state.held or (state.held < state.enough and state.due > time.time()):
             return state
         emptied: dict[int, bytes] = {}
@@ -369,10 +373,10 @@ class Store(ABC):
                 self._subtract({chunk: dict(zip(where.tolist(), cells[where].tolist(), strict=True))})
                 emptied[chunk] = masked(self._key, chunk, np.zeros_like(cells))
         self._write_held(emptied)
-        return State(state.version + 1)  # of when the first of them left nothing is kept
+        return State(state.version + 1)  # no trace stays of when the first of them left
 
     def _held(self, number: int) -> IntArray:
-        """What is held back of one publication."""
+        """The held-back sum of one publication."""
         first, end = self._chunks[number], self._chunks[number + 1]
         there = self._read_held(range(first, end))
         parts = [self._unmasked(chunk, there.get(chunk)) for chunk in range(first, end)]
@@ -384,7 +388,7 @@ class Store(ABC):
     # -- checking
 
     def check(self) -> list[str]:
-        """What is not as it should be: nothing, in a store that is whole."""
+        """Return the problems of the store; none if it is intact."""
         with self._reading():
             problems = self._integrity()
             try:
@@ -395,7 +399,7 @@ class Store(ABC):
                 return [*problems, "a part of it cannot be read: it was altered"]
 
     def _unsound(self) -> list[str]:
-        """What the key tells of the contents."""
+        """Problems of the contents that the key reveals."""
         problems, numbers = [], list[int]()
         exact = [np.zeros(size, dtype=np.int64) for size in self._sizes]
         for slots in self._slots():
@@ -412,29 +416,29 @@ class Store(ABC):
             )
         state = self._state()
         if not hmac.compare_digest(state_mark(self._key, *astuple(state)), self._state_mark()):
-            problems.append("the version, or what it says of deletions that are held back, was altered")
+            problems.append("the version, or the state of deletions that are held back, was altered")
         meta, shapes = self._read_meta()
         if not hmac.compare_digest(seal(self._key, meta, shapes), meta.get("seal", "")):
-            problems.append("what the store says of its publications and its budget was altered")
+            problems.append("the description of the publications and the budget was altered")
         standing = list(self._read_posts())
         if sorted(numbers) != sorted(post for post, _, _ in standing):
-            problems.append("the posts on the board are not those of the people who are there")
+            problems.append("the posts on the board do not match the people in the store")
         if not all(data[-MARK:] == mark(self._key, n, board, data[:-MARK]) for n, board, data in standing):
-            problems.append("a post is not as it was published")
+            problems.append("a post was altered since it was published")
         return problems
 
     # -- copying
 
     @contextmanager
     def taken(self) -> Iterator[Contents]:
-        """The contents of this store; nobody writes to it while somebody takes them over."""
+        """The contents of this store, to be copied; writers are locked out meanwhile."""
         with self._writing():
             state = self._state(write=True)
             own, shapes = self._read_meta()
             portable = ("format", "tag", "schema", "mechanisms", "facts", "sizes", "digest", "rule")
 
             def meta() -> dict[str, str]:
-                if self._state() != state:  # a last look, which fails if the transaction was lost
+                if self._state() != state:  # a last check, which fails if the transaction was lost
                     raise StoreError(f"{self.path} changed while it was copied.", "Copy it again.")
                 return {name: own[name] for name in portable if name in own}
 
@@ -453,5 +457,5 @@ class Store(ABC):
 
     @property
     def key(self) -> bytes:
-        """The store's secret, for a copy of it."""
+        """The store's secret key, for copies and receipts."""
         return self._key

@@ -1,13 +1,13 @@
-"""A schema of a PostgreSQL database, for a ledger that many processes share.
+"""A store in a schema of a PostgreSQL database, which many processes can share.
 
     postgresql://curator@host/db?schema=people&key=people.key
 
-Deletions are set-based: one statement takes the records, one moves the cells.  Records are locked in the
-order of their tags and the state after them, so deleters wait for each other and never for ever.  A request
-whose connection drops is asked about by its transaction's number, and tried again only if it did not happen.
-No id ever reaches the server: the key that makes tags of ids lies in a file on the client.
+Deletions are set-based: one statement deletes the records, one updates the cells.  Records are locked in the
+order of their tags and the state after them, so deletions wait for each other without deadlock.  If the
+connection drops during a request, we query the status of its transaction and retry only if it did not commit.
+No id ever reaches the server: the key that turns ids into tags is in a file on the client.
 
-PostgreSQL keeps old versions of rows.  `vacuum` writes the tables anew without them, whoever is looking.
+PostgreSQL keeps old versions of rows.  `vacuum` rewrites the tables without them, even if others see them.
 """
 
 import hmac
@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import astuple, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import psycopg
@@ -29,6 +29,7 @@ from undeleted.curate.stores._postgres_arrays import Numbers, Tags
 from undeleted.curate.stores._postgres_filling import COPY_END, COPY_HEAD, PUBLISHED, fill
 from undeleted.curate.stores._postgres_key import NewKey
 from undeleted.curate.stores._postgres_place import (
+    Connection,
     Place,
     cannot_connect,
     in_words,
@@ -38,16 +39,17 @@ from undeleted.curate.stores._postgres_place import (
     readers_of_tables,
     require_empty,
     require_types,
-    wrong_there,
+    translated_error,
 )
 from undeleted.curate.stores._records import tag_of
 from undeleted.curate.stores._sealed import MARK, mark, record_mark, state_mark
 from undeleted.curate.stores._sqlite_place import key_of
 from undeleted.curate.stores._store import CHUNK, DAMAGED, UNREADABLE, Deleted, Fold, Moved, Store
-from undeleted.errors import AlreadyThere, StoreError, UndeletedError
+from undeleted.errors import AlreadyExists, StoreError, UndeletedError
 from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.types import Given
 
-PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between tries when the connection drops
+PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between retries when the connection drops
 LIVING = ("state", "records", "posts", "held", "cells")  # in the order in which they are locked
 _AGAIN = ("40001", "40P01", "57P01", "57P02", "57P03")  # serialisation, deadlock, shutdown, crash, start-up
 Result = TypeVar("Result")
@@ -62,17 +64,17 @@ class PostgresStore(Store):
     def __init__(
         self,
         place: Place,
-        connection: psycopg.Connection[Any],
+        connection: Connection,
         key: bytes,
-        known: Mapping[str, Any] | None = None,
+        known: Mapping[str, Given] | None = None,
     ) -> None:
         self._place, self._db, self.path = place, connection, place.shown
         self._lock = threading.RLock()  # one connection, one transaction: threads take turns
         self._pauses: tuple[float, ...] = PAUSES
-        self._doubt: str | None = None  # a transaction whose end was not heard of
+        self._doubt: str | None = None  # a transaction whose outcome is unknown
         super().__init__(key, *self._read_meta(), known)
 
-    # -- life and death
+    # -- creating, opening, closing
 
     @classmethod
     def create(cls, url: str, publishing: Publishing) -> "PostgresStore":
@@ -83,24 +85,24 @@ class PostgresStore(Store):
     def filled(
         cls, url: str, contents: Callable[[bytes], Contents], key: bytes | None = None
     ) -> "PostgresStore":
-        """Fill a schema in one transaction: the store is there or it is not.
+        """Fill a schema in one transaction: the store exists completely or not at all.
 
-        The key is durable before the store is.  It goes only if the transaction is known not to have been.
+        The key is durable before the store is.  It is removed only if it is known that nothing was committed.
         """
         place = Place.of(url)
         new = NewKey(place.key, place.shown)
         with in_words(place.shown), closing(place.connect()) as connection, new.locked():
             only_publisher(place, connection)
             if is_there(place, connection):
-                remedy = "A deletion updates it; publish new people into a schema of their own."
-                raise AlreadyThere(f"a store at {place.shown}", remedy)
+                remedy = "Deletions update it; publish new people into a new schema."
+                raise AlreadyExists(f"a store at {place.shown}", remedy)
             require_empty(place, connection)
             key = new.write(key)
             try:
                 number = last(connection.cursor().execute("BEGIN; SELECT pg_current_xact_id()::text"))
                 made = contents(key)
                 fill(place, connection, made, key)
-            except BaseException:  # it cannot have happened: nobody asked for it to be committed
+            except BaseException:  # nothing was published: COMMIT was never sent
                 with suppress(psycopg.Error):
                     connection.execute("ROLLBACK")
                 new.undo(key)
@@ -108,12 +110,12 @@ class PostgresStore(Store):
             if not _commit(place, connection, number):
                 new.undo(key)
                 problem = f"{place.shown} could not commit; nothing was published."
-                raise StoreError(problem, "Its own log says why; publish again.")
+                raise StoreError(problem, "The server's log says why; publish again.")
             new.settle()
         return cls.open(url, made.mechanisms)
 
     @classmethod
-    def open(cls, url: str, known: Mapping[str, Any] | None = None) -> "PostgresStore":
+    def open(cls, url: str, known: Mapping[str, Given] | None = None) -> "PostgresStore":
         place = Place.of(url)
         with in_words(place.shown):
             connection = place.connect()
@@ -125,37 +127,37 @@ class PostgresStore(Store):
             try:
                 store.fold()
             except BaseException:
-                store.close()  # it may have connected anew
+                store.close()  # it may have reconnected
                 raise
             return store
 
     @classmethod
     def _opened(
-        cls, place: Place, connection: psycopg.Connection[Any], known: Mapping[str, Any] | None
+        cls, place: Place, connection: Connection, known: Mapping[str, Given] | None
     ) -> "PostgresStore":
         if not is_there(place, connection):
             raise StoreError(f"there is no store at {place.shown}.", "Publish first, or name another store.")
         key = key_of(place.key, place.shown)
         meta = f"SELECT key, value FROM \"{place.schema}\".meta WHERE key IN ('format', 'tag')"
-        found = dict(connection.execute(meta).fetchall())
-        if not found.get("format", "").isdigit() or int(found["format"]) > FORMAT:
+        stored: dict[str, str] = dict(connection.execute(meta).fetchall())
+        if not stored.get("format", "").isdigit() or int(stored["format"]) > FORMAT:
             problem = (
-                f"{place.shown} has format {found.get('format', 'unknown')}; this program reads {FORMAT}."
+                f"{place.shown} has format {stored.get('format', 'unknown')}; this program reads {FORMAT}."
             )
             raise StoreError(problem, "Open it with the version of undeleted that wrote it, or a newer one.")
-        if not hmac.compare_digest(found.get("tag", ""), tag_of(key, "").hex()):
+        if not hmac.compare_digest(stored.get("tag", ""), tag_of(key, "").hex()):
             remedy = "Name the key that was made with it by ?key=FILE or UNDELETED_KEY."
             raise StoreError(f"{place.key} is not the key of {place.shown}.", remedy)
-        require_types(place, connection, int(found["format"]))
+        require_types(place, connection, int(stored["format"]))
         try:
             store = cls(place, connection, key, known)
         except (*UNREADABLE, UndeletedError):
-            problem = f"{place.shown} is damaged: what it says of itself cannot be read."
+            problem = f"{place.shown} is damaged: its metadata cannot be read."
             raise StoreError(problem, DAMAGED) from None
-        if found["format"] != str(FORMAT):
+        if stored["format"] != str(FORMAT):
             migrate(store)
-            store = cls(place, connection, key)  # another process may have been faster
-        NewKey(place.key, place.shown).settle()  # of a publisher that was killed too late
+            store = cls(place, connection, key)  # another process may have migrated it already
+        NewKey(place.key, place.shown).settle()  # if the publisher was killed after its commit
         return store
 
     @staticmethod
@@ -177,7 +179,7 @@ class PostgresStore(Store):
 
     def hurry(self) -> None:
         self._pauses = PAUSES[:3]
-        self._place = replace(self._place, patience=2)
+        self._place = replace(self._place, timeout=2)
 
     def look(self) -> None:
         self._retried(lambda: self._one("SELECT version FROM {}.state"))
@@ -191,20 +193,20 @@ class PostgresStore(Store):
 
     # -- erasing
 
-    def erase(self, patience: float = 30.0) -> bool:
-        """Whether nothing waits to be erased; writing tables anew is for `vacuum`, at a time of one's own."""
+    def erase(self, timeout: float = 30.0) -> bool:
+        """Return whether nothing waits to be erased; `vacuum` rewrites tables, at a time you choose."""
         return not self.erasure_pending
 
     @property
     def erasure_pending(self) -> bool:
-        found = self._retried(lambda: self._one("SELECT changes > erased FROM {}.state"))
-        return bool(found)
+        pending = self._retried(lambda: self._one("SELECT changes > erased FROM {}.state"))
+        return bool(pending)
 
     def vacuum(self) -> bool:
-        """Write the tables anew, without old versions of rows, whoever looks at them; False if they are held.
+        """Rewrite the tables without old row versions, even if others see them; return False if locked.
 
-        Plain VACUUM leaves the bytes of dead rows where they lie, and VACUUM FULL keeps rows that an older
-        transaction might still see.  A change of type copies what is there now, and nothing else.
+        Plain VACUUM leaves the bytes of dead rows in place, and VACUUM FULL keeps rows that an older
+        transaction might still see.  Changing a column's type copies the current rows, and nothing else.
         """
 
         def work() -> bool:
@@ -225,16 +227,16 @@ class PostgresStore(Store):
         except StoreError as error:
             if "held by another" in error.what:
                 return False
-            if "may not be used so" in error.what:
+            if "denies this user" in error.what:
                 problem = f"{self.path} may not be vacuumed by this user."
                 raise StoreError(
-                    problem, "Its tables are written anew by their owner, or a member of that role."
+                    problem, "Run it as the owner of its tables, or as a member of that role."
                 ) from None
             raise
 
-    # -- transactions, and what becomes of them when a connection drops
+    # -- transactions, and retries when a connection drops
 
-    def release(self, name: str) -> tuple[Any, int]:
+    def release(self, name: str) -> tuple[Given, int]:
         return self._retried(lambda: super(PostgresStore, self).release(name))
 
     def check(self) -> list[str]:
@@ -256,22 +258,22 @@ class PostgresStore(Store):
         return int(self._retried(lambda: self._one("SELECT held FROM {}.state")))
 
     def delete_tagged(
-        self, tags: Sequence[bytes], fold: Fold | None = None, *, alike: bool = False
+        self, tags: Sequence[bytes], fold: Fold | None = None, *, dummy_work: bool = False
     ) -> Deleted:
         done: list[Deleted] = []
 
         def work() -> Deleted:
             done.clear()
             with self._writing():
-                done.append(self._delete(tags, fold, alike))
+                done.append(self._delete(tags, fold, dummy_work))
             return done[0]
 
         return self._retried(work, lambda: done[0])
 
     def _retried(self, work: Callable[[], Result], known: Callable[[], Result] | None = None) -> Result:
-        """Do it; if the connection drops, find out whether it happened, and do it again if it did not.
+        """Do `work`; if the connection drops, find out whether it was committed, and retry if it was not.
 
-        `known` gives the result of work that turns out to have been committed.
+        `known` returns the result of work that turns out to be committed.
         """
         with self._lock:
             self._doubt = None
@@ -290,12 +292,12 @@ class PostgresStore(Store):
                     elif self._doubt is not None:
                         raise self._unknown() from None
                     else:
-                        raise wrong_there(self.path, error) from None
+                        raise translated_error(self.path, error) from None
         raise AssertionError("the last try returns or raises")
 
     def _unknown(self) -> StoreError:
-        problem = f"{self.path} was lost during a commit: the deletion may have happened, or not."
-        return StoreError(problem, "Ask for it again when the server is back: that is safe.")
+        problem = f"{self.path} was lost during a commit: the deletion may or may not have happened."
+        return StoreError(problem, "Request it again when the server is back: that is safe.")
 
     def _connected(self) -> None:
         if self._db.closed or self._db.broken:
@@ -304,7 +306,7 @@ class PostgresStore(Store):
             self._db = self._place.connect()
 
     def _happened(self, number: str) -> bool:
-        """Whether a transaction was committed; one that is still going on is waited for."""
+        """Return whether a transaction was committed; wait if it is still in progress."""
         for _ in range(300):
             [status] = self._db.execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone() or [None]
             if status != "in progress":
@@ -315,14 +317,14 @@ class PostgresStore(Store):
     @contextmanager
     def taken(self) -> Iterator[Contents]:
         with in_words(self.path), super().taken() as contents:
-            self._run("SET LOCAL idle_in_transaction_session_timeout = 0")  # the other side takes its time
+            self._run("SET LOCAL idle_in_transaction_session_timeout = 0")  # copying may take long
             yield contents
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """The state is locked before the view is taken, so that no table is written anew between the two.
+        """Lock the state before taking the snapshot, so that no table is rewritten between the two.
 
-        Whoever may only show publications may lock no other.
+        A user who may only show publications may lock no other table.
         """
         with self._transaction("REPEATABLE READ READ ONLY", "ACCESS SHARE", LIVING[:1]):
             yield
@@ -351,22 +353,22 @@ class PostgresStore(Store):
             self._db.execute("COMMIT")
             self._doubt = None
 
-    def _run(self, query: str, arguments: Sequence[Any] = ()) -> Any:
-        """A statement, with the schema for {}."""
+    def _run(self, query: str, arguments: Sequence[Given] = ()) -> Given:
+        """Run a statement, with the schema in place of {}."""
         return self._db.execute(query.replace("{}", f'"{self._place.schema}"'), arguments, binary=True)
 
-    def _one(self, query: str) -> Any:
-        found = self._run(query).fetchone()
-        return found[0] if found else None
+    def _one(self, query: str) -> Given:
+        row = self._run(query).fetchone()
+        return row[0] if row else None
 
     # -- reading and writing
 
     def _state(self, *, write: bool = False) -> State:
         lock = " FOR UPDATE" if write else ""
         query = "SELECT version, held, due, enough, format FROM {}.state" + lock
-        *state, found = self._run(query).fetchone()
-        if write and found > FORMAT:
-            problem = f"{self.path} was brought to format {found} by a newer program."
+        *state, stored_format = self._run(query).fetchone()
+        if write and stored_format > FORMAT:
+            problem = f"{self.path} was migrated to format {stored_format} by a newer program."
             raise StoreError(problem, "Update undeleted here too; nothing was changed.")
         return State(*state)
 
@@ -381,23 +383,25 @@ class PostgresStore(Store):
     def _state_mark(self) -> bytes:
         return bytes(self._one("SELECT mark FROM {}.state"))
 
-    def _take(self, tags: Sequence[bytes], *, alike: bool) -> tuple[list[bytes], set[bytes], list[bytes]]:
+    def _take(
+        self, tags: Sequence[bytes], *, dummy_work: bool
+    ) -> tuple[list[bytes], set[bytes], list[bytes]]:
         wanted = Tags(sorted(tags))
-        # Records lie in the order of their tags and never move: by any plan they are locked in that order.
+        # Records are stored in tag order and never move, so any query plan locks them in that order.
         query = "DELETE FROM {}.records WHERE tag = ANY (%s) RETURNING tag, data"
-        found = self._run(query, (wanted,)).fetchall()
+        removed = self._run(query, (wanted,)).fetchall()
         width, rows = self._records.row, list[bytes]()
-        for tag, data in found:
+        for tag, data in removed:
             if not self._is_whole(tag, data):
                 raise StoreError(
                     f"{self.path} is damaged: a record was altered; nothing was changed.", DAMAGED
                 )
             rows += [data[at : at + width] for at in range(0, len(data) - MARK, width)]
-        blanks = [self._records.blank] * (len(wanted) - len(found) if alike else 0)
-        return rows, {tag for tag, _ in found}, blanks
+        blanks = [self._records.blank] * (len(wanted) - len(removed) if dummy_work else 0)
+        return rows, {tag for tag, _ in removed}, blanks
 
     def _is_whole(self, tag: bytes, data: bytes) -> bool:
-        """Whether a person's record ends with the mark of its tag and its rows."""
+        """Return whether a person's record ends with the mark of its tag and its rows."""
         return data[-MARK:] == record_mark(self._key, tag, data[:-MARK])
 
     def _strike(self, posts: Sequence[int]) -> None:
@@ -434,7 +438,7 @@ class PostgresStore(Store):
         return dict(self._run(f"SELECT chunk, data FROM {{}}.held WHERE {where}", wanted).fetchall())
 
     def _write_held(self, held: Mapping[int, bytes]) -> None:
-        """All chunks are there from the first time on: one that is there tells nothing."""
+        """Write chunks; the first write inserts all chunks, so that the presence of one reveals nothing."""
         if held and not self._one("SELECT EXISTS (SELECT FROM {}.held)"):
             empty, last_chunk = bytes(NONCE + 8 * CHUNK), self._chunks[-1] - 1
             self._run(
@@ -447,7 +451,7 @@ class PostgresStore(Store):
                 held.items(),
             )
 
-    def _slots(self) -> Iterator[Any]:
+    def _slots(self) -> Iterator[Given]:
         parts: list[bytes] = []
         for row in self._copied("SELECT tag || data FROM {}.records ORDER BY tag"):
             parts.append(row[6:])
@@ -456,8 +460,8 @@ class PostgresStore(Store):
                 parts = []
         yield self._parted(parts)
 
-    def _parted(self, people: Sequence[bytes]) -> Any:
-        """A slot for every row: a person's rows lie behind one tag, and end with their mark."""
+    def _parted(self, people: Sequence[bytes]) -> Given:
+        """Split records into one slot per row: a record is a tag, the person's rows, and their mark."""
         slot, width = self._records.slot, self._records.row
         rows = [
             person[:TAG] + person[at : at + width]
@@ -488,9 +492,9 @@ class PostgresStore(Store):
             problems.append(
                 "the server runs with fsync = off: a crash of the machine may undo acknowledged deletions"
             )
-        found = (row[6:] for row in self._copied("SELECT tag || data FROM {}.records ORDER BY tag"))
-        if sum(not self._is_whole(person[:TAG], person[TAG:]) for person in found):  # to the end of the copy
-            problems.append("a record was altered, or lies where a deletion would not look for it")
+        people = (row[6:] for row in self._copied("SELECT tag || data FROM {}.records ORDER BY tag"))
+        if sum(not self._is_whole(person[:TAG], person[TAG:]) for person in people):  # reads all of the copy
+            problems.append("a record was altered, or is not where a deletion looks for it")
         return [*problems, *readers_of_tables(self._place, self._db)]
 
     # -- migrations
@@ -498,9 +502,9 @@ class PostgresStore(Store):
     def _migrating(self) -> AbstractContextManager[None]:
         return self._transaction("READ COMMITTED", "ACCESS EXCLUSIVE")
 
-    def _lay_out_anew(self, found: int) -> dict[str, str]:
-        """From formats 1 and 2 to 3: marks, a function to read from, and no chunk that tells."""
-        if found < 2:
+    def _migrate_layout(self, stored_format: int) -> dict[str, str]:
+        """Migrate formats 1 and 2 to 3: marks, the function `published`, and chunks that reveal nothing."""
+        if stored_format < 2:
             posts = [(d + mark(self._key, n, board, d), n) for n, board, d in self._read_posts()]
             with self._db.cursor() as cursor:
                 cursor.executemany(
@@ -529,8 +533,8 @@ class PostgresStore(Store):
         self._run("UPDATE {}.state SET format = %s, changes = changes + 1", (FORMAT,))
 
 
-def _commit(place: Place, db: psycopg.Connection[Any], number: str) -> bool:
-    """Commit a publication, and say whether it happened; if nobody can tell, the key stays."""
+def _commit(place: Place, db: Connection, number: str) -> bool:
+    """Commit a publication, and return whether it was committed; if that is unknown, the key stays."""
     try:
         db.execute("COMMIT")
         return True
@@ -538,8 +542,8 @@ def _commit(place: Place, db: psycopg.Connection[Any], number: str) -> bool:
         for pause in PAUSES:
             time.sleep(pause)
             with suppress(psycopg.Error), place.connect() as again:
-                found = again.execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone()
-                if found in (("committed",), ("aborted",)):
-                    return bool(found == ("committed",))
-        problem = f"{place.shown} was lost during the commit: the publication may have happened, or not."
+                status = again.execute("SELECT pg_xact_status(%s::xid8)", (number,)).fetchone()
+                if status in (("committed",), ("aborted",)):
+                    return bool(status == ("committed",))
+        problem = f"{place.shown} was lost during the commit: the publication may or may not have happened."
         raise StoreError(problem, f"Keep {place.key}, and publish again when the server is back.") from None

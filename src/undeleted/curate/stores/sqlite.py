@@ -1,9 +1,10 @@
-"""One SQLite file, embedded: the default.
+"""A store in one SQLite file, embedded: the default.
 
-Cells lie in chunks of one page: a deletion writes the chunks of its own cells.  Records lie in buckets by the
-hash of their tag, mostly a page a bucket.  Rows are only ever overwritten with as many bytes, so SQLite never
-moves a live record and no stale copy stays behind; `erase` truncates the write-ahead log and clears its
-index, which names the pages that were written.  The key lies in a file of its own beside the store.
+Cells are stored in chunks of one page; a deletion writes the chunks of its own cells.  Records are stored in
+buckets by the hash of their tag, mostly one page per bucket.  A row is only ever overwritten with the same
+number of bytes, so SQLite never moves a live record and no stale copy stays behind.  `erase` truncates the
+write-ahead log and clears its index, which lists the pages that were written.  The key is in a separate file
+beside the store.
 """
 
 import hmac
@@ -16,12 +17,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import astuple
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from undeleted.curate.durable import sync
-from undeleted.curate.stores._bucket_table import BucketTable, soil
+from undeleted.curate.stores._bucket_table import BucketTable, randomise
 from undeleted.curate.stores._buckets import TAG
 from undeleted.curate.stores._contents import FORMAT, Post, Published, Publishing, State
 from undeleted.curate.stores._migrations import migrate
@@ -46,9 +46,10 @@ from undeleted.curate.stores._sqlite_place import (
 from undeleted.curate.stores._store import DAMAGED, UNREADABLE, Moved, Store
 from undeleted.errors import BadFile, StoreError, UndeletedError
 from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.types import Given
 
 MEMORY = ":memory:"
-KEY_BACK = "Put the key file back that was made with it: without it nobody can be found after a restart."
+KEY_BACK = "Restore the key file that was made with it: without it no record can be found after a restart."
 IN_PASSING = 1.0  # seconds that opening and closing wait for readers, to erase what is left
 
 
@@ -61,12 +62,12 @@ class SqliteStore(Store):
         connection: sqlite3.Connection,
         key: bytes,
         given: str = "",
-        known: Mapping[str, Any] | None = None,
+        known: Mapping[str, Given] | None = None,
     ) -> None:
         self.path, self._db = path, connection
-        self._index_is_clear = path == MEMORY  # of the pages that were written to the log
-        self._written = self._reached = (0, 0)  # how far it was written, and how far it is known to be
-        self._end = weakref.finalize(self, connection.close)  # of a store that is dropped, and not closed
+        self._index_is_clear = path == MEMORY  # whether the log's index lists no written pages
+        self._written = self._reached = (0, 0)  # progress that was written, and that is known to be in place
+        self._end = weakref.finalize(self, connection.close)  # if the store is dropped without being closed
         self._lock = threading.RLock()  # one connection, one transaction: threads take turns
         meta, shapes = self._read_meta()
         self._presence = None if path == MEMORY else Presence(path, given or path)
@@ -75,7 +76,7 @@ class SqliteStore(Store):
             self._people = BucketTable.opened(connection, "people", meta, self._records.slot, key)
             self._pieces = BucketTable.opened(connection, "pieces", meta, SLOT, key)
 
-    # -- life and death of the file
+    # -- creating, opening, closing
 
     @classmethod
     def create(cls, path: str, publishing: Publishing) -> "SqliteStore":
@@ -83,10 +84,10 @@ class SqliteStore(Store):
         return cls.filled(path, lambda key: Published(publishing, key))
 
     @classmethod
-    def filled(cls, path: str, contents: Any, key: bytes | None = None) -> "SqliteStore":
-        """Write a store beside its place, make it durable, and move it there: it is there or it is not.
+    def filled(cls, path: str, contents: Given, key: bytes | None = None) -> "SqliteStore":
+        """Write a store beside its place, make it durable, and move it there: an atomic write.
 
-        `contents` is made with the store's key, which is new unless it is given.
+        `contents` is called with the store's key, which is new unless `key` is given.
         """
         if path == MEMORY:
             connection, key = connect(MEMORY), key or os.urandom(32)
@@ -116,41 +117,41 @@ class SqliteStore(Store):
             except (sqlite3.Error, OSError) as error:
                 clear(path)
                 raise wrong(path, error) from None
-            except BaseException:  # nothing half-made stays, least of all a key
+            except BaseException:  # leave nothing unfinished behind, least of all a key
                 clear(path)
                 raise
         return cls.open(path, made.mechanisms)
 
     @classmethod
-    def open(cls, path: str, known: Mapping[str, Any] | None = None) -> "SqliteStore":
-        """Open a store; what an earlier process deleted and had no time to erase is erased now."""
+    def open(cls, path: str, known: Mapping[str, Given] | None = None) -> "SqliteStore":
+        """Open a store, and erase what an earlier process deleted but had no time to erase."""
         if Path(path).is_dir():
             raise StoreError(f"{path} is a folder.", "Name a file for the store.")
         if not Path(path).is_file():
             raise StoreError(f"there is no store at {path}.", "Publish first, or name another store.")
         if not is_database(path):
             raise StoreError(f"{path} is not a store.", "Name another file.")
-        given, path = path, os.path.realpath(path)  # the log and the key lie beside the file itself
+        given, path = path, os.path.realpath(path)  # the log and the key are beside the file itself
         key = read_key(path)
         try:
             connection = connect(path)
         except sqlite3.DatabaseError as error:
             raise wrong(path, error) from None
         try:
-            found = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('format', 'tag')"))
+            stored = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('format', 'tag')"))
         except sqlite3.DatabaseError as error:
             connection.close()
             raise wrong(path, error) from None
         except UnicodeDecodeError:
             connection.close()
-            raise StoreError(f"{path} is damaged: what it says of itself cannot be read.", DAMAGED) from None
-        if not found.get("format", "").isdigit() or int(found["format"]) > FORMAT:
+            raise StoreError(f"{path} is damaged: its metadata cannot be read.", DAMAGED) from None
+        if not stored.get("format", "").isdigit() or int(stored["format"]) > FORMAT:
             connection.close()
-            problem = f"has format {found.get('format', 'unknown')}; this program reads {FORMAT}."
+            problem = f"has format {stored.get('format', 'unknown')}; this program reads {FORMAT}."
             raise BadFile(
                 path, problem, "Open it with the version of undeleted that wrote it, or a newer one."
             )
-        if not hmac.compare_digest(found.get("tag", ""), tag_of(key, "").hex()):
+        if not hmac.compare_digest(stored.get("tag", ""), tag_of(key, "").hex()):
             connection.close()
             raise StoreError(
                 f"{path}.key is not the key of this store.", "Restore the key file that was made with it."
@@ -159,14 +160,14 @@ class SqliteStore(Store):
             store = cls(path, connection, key, given, known)
         except (*UNREADABLE, sqlite3.Error, UndeletedError):
             connection.close()
-            raise StoreError(f"{path} is damaged: what it says of itself cannot be read.", DAMAGED) from None
-        if problems := foreign(connection) if found["format"] == str(FORMAT) else []:
+            raise StoreError(f"{path} is damaged: its metadata cannot be read.", DAMAGED) from None
+        if problems := foreign(connection) if stored["format"] == str(FORMAT) else []:
             connection.close()
             raise StoreError(f"{path}: {problems[0]}.", DAMAGED)
-        if found["format"] != str(FORMAT):
+        if stored["format"] != str(FORMAT):
             migrate(store)
             store._end.detach()
-            store = cls(path, connection, key, given)  # another process may have been faster
+            store = cls(path, connection, key, given)  # another process may have migrated it already
         store.fold()
         store._reached = store.progress
         store.erase(IN_PASSING)
@@ -188,26 +189,26 @@ class SqliteStore(Store):
         self.erase(IN_PASSING)
         self._end()
 
-    def erase(self, patience: float = 30.0) -> bool:
-        """Leave no copy in the write-ahead log and its index; False if a reader or the disk holds it up.
+    def erase(self, timeout: float = 30.0) -> bool:
+        """Erase all copies in the write-ahead log and its index; False if a reader or the disk blocks it.
 
-        While it waits for a reader, nobody can write: a service has little patience, and tries again.
+        While it waits for a reader, nobody can write: a service uses a short timeout, and tries again.
         """
         if not self.erasure_pending:
             return True
         try:
             with self._lock:
-                self._db.execute(f"PRAGMA busy_timeout = {round(1000 * patience)}")
+                self._db.execute(f"PRAGMA busy_timeout = {round(1000 * timeout)}")
                 try:
                     busy, _, _ = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
                     return not busy and self._clear_index()
                 finally:
                     self._db.execute(f"PRAGMA busy_timeout = {round(1000 * BUSY)}")
-        except sqlite3.OperationalError:  # no room, or no right to write: what is deleted stays deleted
+        except sqlite3.OperationalError:  # no space, or no permission to write: what is deleted stays deleted
             return False
 
     def _clear_index(self) -> bool:
-        """Nobody writes meanwhile; False if somebody wrote since the log was truncated."""
+        """Clear the index with writers locked out; return False if the log is no longer empty."""
         self._db.execute("BEGIN IMMEDIATE")
         try:
             if self._log_size():
@@ -235,7 +236,7 @@ class SqliteStore(Store):
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Nothing is told to be durable that went into a file which nobody will find."""
+        """A write transaction; it never reports a write as durable that went into a file nobody can find."""
         self._require_place()
         with self._transaction("IMMEDIATE"):
             yield
@@ -256,7 +257,7 @@ class SqliteStore(Store):
 
     @contextmanager
     def _transaction(self, kind: str) -> Iterator[None]:
-        """All of it, or none; a full disk or a read-only file leaves the store as it was."""
+        """A transaction, all or nothing; a full disk or a read-only file leaves the store unchanged."""
         with self._lock:
             try:
                 self._db.execute(f"BEGIN {kind}")
@@ -280,18 +281,20 @@ class SqliteStore(Store):
 
     def _write_state(self, state: State) -> None:
         self._written = state.version, state.held
-        self._db.execute("UPDATE state SET enough = ~enough")  # SQLite leaves out what was there before
+        self._db.execute("UPDATE state SET enough = ~enough")  # SQLite skips a write that changes nothing
         values = (*astuple(state), state_mark(self._key, *astuple(state)))
         self._db.execute("UPDATE state SET version = ?, held = ?, due = ?, enough = ?, mark = ?", values)
 
     def _state_mark(self) -> bytes:
-        [(found,)] = self._db.execute("SELECT mark FROM state")
-        return bytes(found)
+        [(stored_mark,)] = self._db.execute("SELECT mark FROM state")
+        return bytes(stored_mark)
 
-    def _take(self, tags: Sequence[bytes], *, alike: bool) -> tuple[list[bytes], set[bytes], list[bytes]]:
-        found = self._people.take(tags, alike=alike)
-        rows = [row for taken in found.values() for row in taken]
-        return rows, set(found), [self._records.blank] * (len(tags) - len(found) if alike else 0)
+    def _take(
+        self, tags: Sequence[bytes], *, dummy_work: bool
+    ) -> tuple[list[bytes], set[bytes], list[bytes]]:
+        removed = self._people.take(tags, dummy_work=dummy_work)
+        rows = [row for taken in removed.values() for row in taken]
+        return rows, set(removed), [self._records.blank] * (len(tags) - len(removed) if dummy_work else 0)
 
     def _strike(self, posts: Sequence[int]) -> None:
         first = self._pieces.take([piece_tag(self._key, post, 0) for post in posts])
@@ -301,25 +304,25 @@ class SqliteStore(Store):
                 self._pieces.take([piece_tag(self._key, post, i) for i in others])
 
     def _strike_nothing(self, posts: int) -> None:
-        """Short posts have two pieces; no post has a negative number."""
+        """Look for posts that cannot exist: their numbers are negative.  Short posts have two pieces."""
         nobody = [piece_tag(self._key, -1 - i, piece) for i in range(posts) for piece in (0, 1)]
-        self._pieces.take(nobody, alike=True)
+        self._pieces.take(nobody, dummy_work=True)
 
     def _subtract(self, chunks: Moved) -> None:
         for chunk, moved in chunks.items():
-            feigned = not any(moved.values())
-            found = self._db.execute("SELECT data FROM cells WHERE chunk = ?", (chunk,)).fetchone()
-            after = bytearray(self._opened("cells", chunk, found[0] if found else None))
+            dummy = not any(moved.values())
+            row = self._db.execute("SELECT data FROM cells WHERE chunk = ?", (chunk,)).fetchone()
+            after = bytearray(self._opened("cells", chunk, row[0] if row else None))
             for cell, value in moved.items():
                 [before] = struct.unpack_from("<q", after, 8 * cell)
                 struct.pack_into("<q", after, 8 * cell, before - value)
-            if feigned:
-                soil(self._db, "cells", "chunk", [chunk])
+            if dummy:
+                randomise(self._db, "cells", "chunk", [chunk])
             data = marked(self._key, "cells", chunk, bytes(after))
             self._db.execute("UPDATE cells SET data = ? WHERE chunk = ?", (data, chunk))
 
-    def _opened(self, table: str, chunk: int, data: Any) -> bytes:
-        """A chunk of cells, or of what is held back; refused if it is not as it was written."""
+    def _opened(self, table: str, chunk: int, data: Given) -> bytes:
+        """A chunk of cells, or of what is held back; an altered chunk is refused."""
         if not is_marked(self._key, table, chunk, data):
             raise StoreError(f"{self.path} is damaged: cells were altered; nothing was changed.", DAMAGED)
         opened: bytes = data[:-MARK]
@@ -340,8 +343,8 @@ class SqliteStore(Store):
     def _read_held(self, chunks: Sequence[int]) -> dict[int, bytes]:
         if isinstance(chunks, range):
             within = (chunks.start, chunks.stop)
-            found = self._db.execute("SELECT chunk, data FROM held WHERE chunk >= ? AND chunk < ?", within)
-            return {n: self._opened("held", n, data) for n, data in found.fetchall()}
+            rows = self._db.execute("SELECT chunk, data FROM held WHERE chunk >= ? AND chunk < ?", within)
+            return {n: self._opened("held", n, data) for n, data in rows.fetchall()}
         one = "SELECT data FROM held WHERE chunk = ?"
         return {n: self._opened("held", n, data) for n in chunks for (data,) in self._db.execute(one, (n,))}
 
@@ -349,13 +352,13 @@ class SqliteStore(Store):
         [(rows,)] = self._db.execute("SELECT count(*) FROM held")
         if held and not rows:  # all chunks at once and in order, so that SQLite never moves one
             fill_held(self._db, self._key, self._chunks[-1], {})
-        soil(self._db, "held", "chunk", (c for c, d in held.items() if not any(d)))
+        randomise(self._db, "held", "chunk", (c for c, d in held.items() if not any(d)))
         self._db.executemany(
             "UPDATE held SET data = ? WHERE chunk = ?",
             ((marked(self._key, "held", c, d), c) for c, d in held.items()),
         )
 
-    def _slots(self) -> Iterator[Any]:
+    def _slots(self) -> Iterator[Given]:
         return self._people.slots()
 
     def _read_meta(self) -> tuple[dict[str, str], list[bytes]]:
@@ -371,10 +374,10 @@ class SqliteStore(Store):
             expected = [(c, True) for c in range(self._chunks[-1])]
             if chunks != expected and (table == "cells" or chunks):
                 problems.append(f"a part of {table} was altered, or is not where a deletion looks for it")
-        if not self._people.is_whole():
-            problems.append("a record was altered, or lies where a deletion would not look for it")
-        if not self._pieces.is_whole():
-            problems.append("a post was altered, or lies where a deletion would not look for it")
+        if not self._people.is_intact():
+            problems.append("a record was altered, or is not where a deletion looks for it")
+        if not self._pieces.is_intact():
+            problems.append("a post was altered, or is not where a deletion looks for it")
         return problems
 
     # -- migrations
@@ -382,15 +385,15 @@ class SqliteStore(Store):
     def _migrating(self) -> AbstractContextManager[None]:
         return self._writing()
 
-    def _lay_out_anew(self, found: int) -> dict[str, str]:
-        """From formats 1 and 2 to 3: buckets that do not tell who left, for records and for posts."""
+    def _migrate_layout(self, stored_format: int) -> dict[str, str]:
+        """Migrate formats 1 and 2 to 3: buckets that do not reveal who left, for records and for posts."""
         old = [data for (data,) in self._db.execute("SELECT data FROM buckets")]
         slots = np.frombuffer(b"".join(old), dtype=np.uint8).reshape(-1, self._records.slot)
         slots = slots[slots[:, :TAG].any(axis=1)]
         posts = [
             post for post in self._db.execute("SELECT post, publication, data FROM posts") if any(post[2])
         ]
-        if found < 2:
+        if stored_format < 2:
             posts = [(post, board, data + mark(self._key, post, board, data)) for post, board, data in posts]
         self._db.execute("ALTER TABLE state ADD COLUMN mark BLOB NOT NULL DEFAULT x''")
         self._db.execute("DROP TABLE buckets")
@@ -402,13 +405,13 @@ class SqliteStore(Store):
             self._db.executemany(f"INSERT INTO {table} VALUES (?, ?)", written)
         return self._fill_buckets(slots, posts)
 
-    def _fill_buckets(self, slots: Any, posts: Iterable[Post]) -> dict[str, str]:
+    def _fill_buckets(self, slots: Given, posts: Iterable[Post]) -> dict[str, str]:
         together = self.schema.rows_per_person
         self._people, _ = BucketTable.filled(self._db, "people", slots, self._key, together=together)
         self._pieces, _ = BucketTable.filled(self._db, "pieces", pieces_of(self._key, posts), self._key)
         return self._people.meta | self._pieces.meta
 
     def _rewrite(self, meta: Mapping[str, str]) -> None:
-        """Inside a transaction: what a newer format says of the same store."""
+        """Replace the metadata by that of a newer format, inside a transaction."""
         self._db.execute("DELETE FROM meta")
         self._db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())

@@ -2,10 +2,10 @@
 
     secure       OpenDP's exact samplers and the operating system; the only kind a curator may publish with
     seeded       a seeded generator, for lab runs and tests
-    enumerated   walks every outcome with its exact probability, for the exact verifier
+    enumerated   visits every outcome with its exact probability, for the exact verifier
 
-Coins are always passed in, never reached for.  `noisy(law, exact)` adds noise to exact integers; a law
-that clamps does so to the sum, never to the noise.
+Coins are always passed as an argument, never global.  `noisy(law, exact)` adds noise to exact integers; a
+law that clamps does so to the sum, never to the noise.
 """
 
 from typing import Protocol
@@ -46,7 +46,7 @@ __all__ = [
 
 
 class Coins(Protocol):
-    """Where every random choice of a mechanism, a baseline or an attacker comes from."""
+    """The source of every random choice of a mechanism, a baseline or an attacker."""
 
     kind: str
 
@@ -64,6 +64,6 @@ class Coins(Protocol):
 
 
 def require_secure(coins: Coins, use: str) -> None:
-    """Refuse coins that somebody could toss again."""
+    """Refuse coins that somebody could reproduce."""
     if not isinstance(coins, Secure):
         raise CoinsRefused(coins.kind, use)

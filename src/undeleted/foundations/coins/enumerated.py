@@ -1,8 +1,8 @@
-"""Coins that walk every outcome: run a function once per outcome and learn its exact law.
+"""Coins that enumerate every outcome: run a function once per outcome and compute its exact law.
 
-The function is run again and again.  Each run follows a path of choices; where the path ends it takes the
-first option and notes how many there were, and the next run takes the next one.  Nothing in the function
-needs to know: the same mechanism code that publishes is the code that is enumerated.
+The function is run repeatedly.  Each run follows a path of choices; where the path ends it takes the first
+option and records how many there were, and the next run takes the next one.  The function needs no change:
+the mechanism code that publishes is also the code that is enumerated.
 
 >>> def two_dice(coins):
 ...     return int(coins.integers(1, 7, 2).sum())
@@ -24,7 +24,7 @@ T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
 Toss = tuple[int, tuple[Fraction, ...]]  # which option was taken, and the probabilities of all
 MOST_OUTCOMES = 10_000  # of one toss
-MOST_TOSSES = 10_000  # in one run; whoever asks for more may go on for ever
+MOST_TOSSES = 10_000  # in one run; a function that needs more may never end
 
 
 class Enumerated:
@@ -69,7 +69,7 @@ class Enumerated:
 
     @property
     def probability(self) -> Fraction:
-        """The probability of the path that was walked."""
+        """The probability of the path that was taken."""
         product = Fraction(1)
         for option, weights in self.path:
             product *= weights[option]
@@ -88,9 +88,9 @@ class Enumerated:
 
 
 def outcomes(run: Callable[[Enumerated], T], after: Sequence[Toss] = ()) -> Iterator[tuple[T, Fraction]]:
-    """Every result of `run` with the probability of its coins; a result may come more than once.
+    """Every result of `run` with the probability of its coins; a result may occur more than once.
 
-    With tosses to come `after`, only the paths that begin with them, each with its probability given them.
+    With `after`, only the paths that begin with those tosses, each with its probability given them.
     """
     path: list[Toss] | None = list(after)
     given = Enumerated(after).probability
@@ -112,7 +112,7 @@ def exact_law(run: Callable[[Enumerated], H]) -> dict[H, Fraction]:
 
 
 def _next_path(path: list[Toss], kept: int) -> list[Toss] | None:
-    """The path after this one: the last choice that has another option, and is not kept, takes it."""
+    """The next path: the last choice that has another option takes it; the first `kept` choices stay."""
     for depth in range(len(path) - 1, kept - 1, -1):
         option, weights = path[depth]
         for other in range(option + 1, len(weights)):

@@ -4,7 +4,7 @@
     DiscreteGaussian(σ)         P(x) ∝ exp(−x² / 2σ²)            zCDP and (ε, δ)
     ClampedGeometric(r, a, b)   clamp(x + η, a, b), P(η) ∝ r^|η|  finite and rational: for exact worlds
     TruncatedGeometric(r, w)    P(x) ∝ r^|x| for |x| ≤ w          the same, with noise that ignores the data
-    NoNoise                     the exact sum; no ε at all
+    NoNoise                     the exact sum; it satisfies no ε
 
 Canonne, Kamath, Steinke (2020) give the discrete Gaussian; Ghosh, Roughgarden, Sundararajan (2009) the
 geometric with clamped output.
@@ -53,11 +53,11 @@ class ClampedGeometric:
     def __post_init__(self) -> None:
         least = Fraction(1, 10**9)
         if not (isinstance(self.ratio, Fraction) and least <= self.ratio <= 1 - least):
-            raise BadBudget("ratio", self.ratio, "a Fraction strictly between 0 and 1, by 1e-9 at least")
+            raise BadBudget("ratio", self.ratio, "a Fraction from 1e-9 to 1 − 1e-9")
         if self.low > self.high:
             raise BadBudget("low", self.low, f"at most high = {self.high}")
 
-    @functools.cache  # noqa: B019  exact worlds are small, and ask for the same few again and again
+    @functools.cache  # noqa: B019  exact worlds are small and use the same few values repeatedly
     def probabilities(self, exact: int) -> tuple[Fraction, ...]:
         """P(output = low), …, P(output = high) for a given exact value."""
         at_most = [self._at_most(x - exact) for x in range(self.low, self.high)] + [Fraction(1)]
@@ -70,9 +70,9 @@ class ClampedGeometric:
 
 @dataclass(frozen=True)
 class TruncatedGeometric:
-    """P(η) ∝ r^|η| for |η| ≤ width, and nothing beyond: (ε, δ) with a large δ, so never for publishing.
+    """P(η) ∝ r^|η| for |η| ≤ width, and 0 beyond: (ε, δ) with a large δ, so never for publishing.
 
-    In an exact world it has what clamping takes away: a noisy sum less a point is a noisy sum of the rest.
+    In an exact world it keeps what clamping destroys: a noisy sum minus a point is a noisy sum of the rest.
     """
 
     ratio: Fraction

@@ -1,9 +1,8 @@
-"""Coins nobody can toss again: OpenDP's exact samplers for noise, the operating system for the rest."""
+"""Coins that nobody can reproduce: OpenDP's exact samplers for noise, the operating system for the rest."""
 
 import functools
 import math
 import random
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from undeleted.foundations.coins.laws import (
     NoNoise,
     TruncatedGeometric,
 )
+from undeleted.foundations.types import Given
 
 _system = random.SystemRandom()
 
@@ -39,7 +39,7 @@ class Secure:
         if isinstance(law, NoNoise) or exact.size == 0:
             return exact.copy()
         if isinstance(law, TruncatedGeometric):
-            raise BadBudget("noise", law, "noise without an end: a truncated geometric is for exact worlds")
+            raise BadBudget("noise", law, "unbounded: a truncated geometric is for exact worlds")
         noisy = np.asarray(_measurement(law)(exact), dtype=np.int64)
         return np.clip(noisy, law.low, law.high) if isinstance(law, ClampedGeometric) else noisy
 
@@ -50,7 +50,7 @@ def secure() -> Secure:
 
 
 @functools.lru_cache(maxsize=256)
-def _measurement(law: DiscreteLaplace | DiscreteGaussian | ClampedGeometric) -> Any:
+def _measurement(law: DiscreteLaplace | DiscreteGaussian | ClampedGeometric) -> Given:
     """An OpenDP measurement that adds the law's noise to a vector of 64-bit integers."""
     import opendp.prelude as dp
     from opendp.core import as_array

@@ -1,4 +1,4 @@
-"""Coins that can be tossed again from a seed: for the lab and for tests, never for publishing."""
+"""Coins that can be reproduced from a seed: for the lab and for tests, never for publishing."""
 
 import hashlib
 import math

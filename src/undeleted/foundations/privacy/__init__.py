@@ -1,10 +1,10 @@
-"""ε, δ and ρ: budgets, what releases cost together, and how much noise a budget buys.
+"""ε, δ and ρ: budgets, the joint cost of releases, and how much noise a budget requires.
 
 Neighbouring data sets differ by one person added or removed, everywhere in this package.
 """
 
 from undeleted.foundations.privacy.accounting import Event, Spend, account, parallel, sequential
-from undeleted.foundations.privacy.budget import NEIGHBOURS, Budget, Privacy, Zcdp
+from undeleted.foundations.privacy.budget import NEIGHBOURS, Budget, Noise, Privacy, Zcdp, as_noise
 from undeleted.foundations.privacy.calibration import Reach, calibrate, events_of, split
 from undeleted.foundations.privacy.ledger import Ledger
 
@@ -13,11 +13,13 @@ __all__ = [
     "Budget",
     "Event",
     "Ledger",
+    "Noise",
     "Privacy",
     "Reach",
     "Spend",
     "Zcdp",
     "account",
+    "as_noise",
     "calibrate",
     "events_of",
     "parallel",

@@ -1,4 +1,4 @@
-"""What several releases cost together: the least of three valid bounds.
+"""The joint cost of several releases: the smallest of three valid bounds.
 
     basic   the ε's add up
     zcdp    Σρ, then to (ε, δ)                       Bun, Steinke (2016); OpenDP's conversion
@@ -15,26 +15,26 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from undeleted.errors import BadBudget
 from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace
 from undeleted.foundations.privacy.budget import Budget, Privacy, Zcdp
+from undeleted.foundations.types import Given
 
-# From here on a discrete Gaussian is compared with a continuous one that is rounded.  For |x| ≤ 20σ the
-# density at an integer and its integral over the unit interval around it differ by a factor within
-# exp(±_BEND/σ²), and less than _TAIL lies beyond 12σ.  So with γ = Σ _BEND/σ² over the wide cells,
+# From this σ on, a discrete Gaussian is compared with a rounded continuous one.  For |x| ≤ 20σ the density
+# at an integer and its integral over the unit interval around it differ by a factor within
+# exp(±_BEND/σ²), and the mass beyond 12σ is less than _TAIL.  So with γ = Σ _BEND/σ² over the wide cells,
 # δ_discrete(ε) ≤ e^γ δ_continuous(ε − 2γ) + Σ _TAIL, for shifts up to 8σ.
 SMOOTH_SIGMA = 1000.0
 _BEND, _TAIL = 17.0, 1e-30
 _LARGE_SHIFT = 100_000
-_LEAST_DELTA = 1e-10  # below this the rounding of the convolutions is no longer small beside δ
-_ROUNDING = 5e-7  # share of δ that the rounding of one convolution may overspend; 1.2 % were seen at 10⁵
+_LEAST_DELTA = 1e-10  # below this the rounding of the convolutions is no longer small compared with δ
+_ROUNDING = 5e-7  # share of δ that the rounding of one convolution may overspend; 1.2 % was seen at 10⁵
 
 
 @dataclass(frozen=True)
 class Event:
-    """A noisy cell, or `cells` of them that move together, published `times` times afresh.
+    """A noisy cell, or `cells` of them that move together, published `times` times with fresh noise.
 
     A person adds at most `shift` per row and has at most `rows` rows.
     """
@@ -77,7 +77,7 @@ class Spend:
 
 
 def account(events: Sequence[Event], delta: float) -> Spend:
-    """The least of the three bounds on ε at this δ; infinite if δ = 0 cannot pay for a Gaussian."""
+    """The smallest of the three bounds on ε at this δ; infinite for Gaussian noise with δ = 0."""
     if not 0 <= delta < 1:
         raise BadBudget("delta", delta, "in [0, 1)")
     spends = [Spend(_basic(events, delta), delta, "basic")]
@@ -98,7 +98,7 @@ def sequential(*costs: Privacy) -> Privacy:
 
 
 def parallel(*costs: Privacy) -> Privacy:
-    """Releases about disjoint groups of people: everybody pays for one, at most the dearest."""
+    """Releases about disjoint groups of people: each person pays for one, at most the most expensive."""
     if all(isinstance(cost, Zcdp) for cost in costs):
         return Zcdp(max(cost.rho for cost in costs if isinstance(cost, Zcdp)))
     budgets = _budgets(costs)
@@ -106,7 +106,7 @@ def parallel(*costs: Privacy) -> Privacy:
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """(ε, δ) from ρ, by OpenDP; infinite where that overflows."""
+    """The ε that ρ implies at this δ, by OpenDP; infinite where that overflows."""
     from opendp.mod import OpenDPException
 
     try:
@@ -116,7 +116,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 
 def _basic(events: Sequence[Event], delta: float) -> float:
-    """Pure costs add up, and come on top of what all Gaussians cost together."""
+    """The sum of the pure costs, plus the joint cost of all Gaussians."""
     pure = math.fsum(e.times * e.epsilon for e in events if isinstance(e.law, DiscreteLaplace))
     gaussians = [e for e in events if isinstance(e.law, DiscreteGaussian)]
     if not gaussians:
@@ -129,7 +129,7 @@ def _zcdp(events: Sequence[Event], delta: float) -> float:
 
 
 def _pld(events: Sequence[Event], delta: float) -> float:
-    """Loss distributions, rounded pessimistically; wide Gaussians as continuous ones plus their slack."""
+    """Compose loss distributions, rounded pessimistically; wide Gaussians as continuous ones plus a slack."""
     resolution = _resolution(_zcdp(events, delta), sum(e.times for e in events))
     wide = [e for e in events if isinstance(e.law, DiscreteGaussian) and e.law.sigma >= SMOOTH_SIGMA]
     slack = math.fsum(
@@ -140,27 +140,27 @@ def _pld(events: Sequence[Event], delta: float) -> float:
         return math.inf
     narrow = Counter(e for e in events if e not in wide)
     if any(e.rho > 1000 for e in narrow):
-        return math.inf  # no privacy worth a convolution
+        return math.inf  # too little privacy to be worth a convolution
     if any(e.cells > 1 and isinstance(e.law, DiscreteGaussian) for e in narrow):
-        return math.inf  # several coarse cells that move together have no such bound here
+        return math.inf  # we have no such bound for several coarse cells that move together
     parts = [
         _distribution(e.law, e.shift, e.cells, resolution).self_compose(e.times * c)
         for e, c in narrow.items()
     ]
     if wide:
         parts.append(_continuous(math.sqrt(2 * math.fsum(e.times * e.rho for e in wide)), resolution))
-    whole = functools.reduce(lambda a, b: a.compose(b), parts)
+    composed = functools.reduce(lambda a, b: a.compose(b), parts)
     rounding = _ROUNDING * sum(e.times for e in events)
     if rounding >= 0.5:
         return math.inf
     left = (delta - tails) * math.exp(-slack) * (1 - rounding)
-    return float(whole.get_epsilon_for_delta(left)) + 2 * slack
+    return float(composed.get_epsilon_for_delta(left)) + 2 * slack
 
 
 def _resolution(epsilon: float, count: int) -> float:
-    """The step of the loss distributions: rounding it up `count` times must not matter, nor fill the memory.
+    """The step of the loss distributions: `count` roundings must not matter, nor the memory overflow.
 
-    A power of two of a fixed base, so that distributions are reused from one call to the next.
+    A fixed base times a power of two, so that distributions are reused from one call to the next.
     """
     step = max(min(epsilon / (400 * count), 1e-4), epsilon * 1e-5)
     return 1e-4 * 2.0 ** math.floor(math.log2(step / 1e-4))
@@ -169,7 +169,7 @@ def _resolution(epsilon: float, count: int) -> float:
 @functools.lru_cache(maxsize=512)
 def _distribution(
     law: DiscreteLaplace | DiscreteGaussian, shift: float, cells: int, resolution: float
-) -> Any:
+) -> Given:
     from dp_accounting.pld import common
     from dp_accounting.pld import privacy_loss_distribution as pld
 
@@ -186,14 +186,14 @@ def _distribution(
 
 
 @functools.lru_cache(maxsize=512)
-def _continuous(ratio: float, resolution: float) -> Any:
+def _continuous(ratio: float, resolution: float) -> Given:
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     return pld.from_gaussian_mechanism(1 / ratio, value_discretization_interval=resolution)
 
 
 @functools.cache
-def _zcdp_converter() -> Any:
+def _zcdp_converter() -> Given:
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
@@ -202,7 +202,7 @@ def _zcdp_converter() -> Any:
 
 
 def _budgets(costs: Iterable[Privacy]) -> list[Budget]:
-    found = [cost for cost in costs if isinstance(cost, Budget)]
-    if not found or len(found) < len(list(costs)):
+    budgets = [cost for cost in costs if isinstance(cost, Budget)]
+    if not budgets or len(budgets) < len(list(costs)):
         raise BadBudget("budgets", math.nan, "all in ε or all in ρ (convert ρ at a δ of your choice first)")
-    return found
+    return budgets

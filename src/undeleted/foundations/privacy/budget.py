@@ -1,4 +1,4 @@
-"""What may be spent on a person: ε, (ε, δ), or ρ of zero-concentrated differential privacy.
+"""The privacy budget per person: ε, (ε, δ), or ρ of zero-concentrated differential privacy.
 
 >>> print(Budget(1.0))
 ε = 1 (neighbours differ by one person added or removed)
@@ -7,10 +7,12 @@
 """
 
 import math
+import numbers
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from undeleted.errors import BadBudget
+from undeleted.foundations.coins import Law
 
 NEIGHBOURS = "neighbours differ by one person added or removed"
 
@@ -48,6 +50,23 @@ class Zcdp:
 
 
 Privacy: TypeAlias = Budget | Zcdp
+Noise: TypeAlias = float | Privacy | Law | tuple[Law, ...]  # an ε, a budget, or the noise laws themselves
+
+
+def as_noise(budget: Noise) -> Privacy | Law | tuple[Law, ...]:
+    """Check a budget or noise laws and return them; a number is a pure ε.
+
+    >>> as_noise(0.5)
+    Budget(epsilon=0.5, delta=0.0)
+    """
+    if isinstance(budget, Budget | Zcdp | Law):
+        return budget
+    if isinstance(budget, tuple) and budget and all(isinstance(law, Law) for law in budget):
+        return budget
+    if isinstance(budget, bool | tuple) or not isinstance(budget, numbers.Real):
+        rule = "a number (ε), a Budget such as Budget(1.0, 1e-6), a Zcdp, or a noise law"
+        raise BadBudget("budget", budget, rule)
+    return Budget(float(budget))
 
 
 def _is_number(value: object) -> bool:

@@ -1,13 +1,13 @@
-"""How much noise a budget buys.
+"""How much noise a budget requires.
 
     pure (ε)     discrete Laplace    b = Δ₁/ε     a block of reach r gets b = r/wε, with share w of the budget
     zCDP (ρ)     discrete Gaussian   σ = Δ₂/√2ρ   a block of reach r gets σ = r/√2wρ
-    (ε, δ)       whichever of the two is narrower once the accountant has had its say
+    (ε, δ)       the narrower of the two, after tightening with the accountant
 
-A statistic is a tuple of blocks, and a person moves each by at most its reach (times the rows that one
-person may have): in one cell, or in several whose moves together are bounded in L1 and in L2.  Every block
-has its share of the budget, all the same unless it says otherwise, which keeps the noise in proportion to
-the reach: a count is not drowned by the scale of a sum of squares.
+A statistic is a tuple of blocks.  A person moves each block by at most its reach (times the rows that one
+person may have): in one cell, or in several whose joint move is bounded in L1 and in L2.  Every block has a
+share of the budget; the shares are equal unless blocks have weights.  This keeps the noise in proportion to
+the reach: a count does not get the noise of a sum of squares.
 """
 
 import math
@@ -23,7 +23,7 @@ from undeleted.foundations.privacy.budget import Budget, Privacy, Zcdp
 
 @dataclass(frozen=True)
 class Reach:
-    """How far a record moves a block: so many cells together in L1 and in L2; and the block's weight."""
+    """The sensitivity of a block: how far a record moves its cells, in L1 and in L2; and its weight."""
 
     l1: int
     l2: float
@@ -35,8 +35,8 @@ class Reach:
         return self.l1 if isinstance(law, DiscreteLaplace) else self.l2
 
 
-Reaches: TypeAlias = Sequence[int | Reach]  # of every block of a statistic; a number moves one cell
-Noise: TypeAlias = tuple[DiscreteLaplace | DiscreteGaussian, ...]  # a law per block
+Reaches: TypeAlias = Sequence[int | Reach]  # one per block of a statistic; a plain integer means one cell
+Laws: TypeAlias = tuple[DiscreteLaplace | DiscreteGaussian, ...]  # a law per block
 
 _ROUND = 1 + 1e-12  # scales are rounded up, so that floating point never overspends
 
@@ -57,8 +57,8 @@ def calibrate(
     rows: int = 1,
     times: int = 1,
     only: Literal["gaussian"] | None = None,
-) -> list[Noise]:
-    """The noise of several statistics, each published `times` times, that cost no more than the budget."""
+) -> list[Laws]:
+    """Noise for several statistics, each published `times` times, that together cost at most the budget."""
     for name, value in (("rows", rows), ("times", times), ("statistics", len(statistics))):
         if value < 1:
             raise BadBudget(name, value, "at least 1")
@@ -76,15 +76,15 @@ def calibrate(
     if budget.delta == 0:
         return laplaces
     gaussians = _gaussians(blocks, shares, rho_for(budget), rows)
-    # Where Laplace noise depends on advanced composition it is twice as wide as a Gaussian: not a candidate.
+    # Where Laplace noise needs advanced composition, it is twice as wide as a Gaussian: not a candidate.
     close = _spread(laplaces, statistics) < 4 * _spread(gaussians, statistics)
     candidates = [laplaces, gaussians] if close and only is None else [gaussians]
     tight = [_tighten(noises, statistics, budget, rows, times) for noises in candidates]
     return min(tight, key=lambda noises: _spread(noises, statistics))
 
 
-def events_of(reaches: Reaches, noise: Noise, *, rows: int = 1, times: int = 1) -> list[Event]:
-    """What the accountant needs to know of one statistic."""
+def events_of(reaches: Reaches, noise: Laws, *, rows: int = 1, times: int = 1) -> list[Event]:
+    """The events of one statistic, for the accountant."""
     return [
         Event(law, reach.of(law), rows, times, reach.cells)
         for reach, law in zip(_reaches(reaches), noise, strict=True)
@@ -95,14 +95,14 @@ def _reaches(reaches: Reaches) -> list[Reach]:
     return [r if isinstance(r, Reach) else Reach(r, r) for r in reaches]
 
 
-def _laplaces(blocks: list[list[Reach]], shares: list[list[float]], epsilon: float, rows: int) -> list[Noise]:
+def _laplaces(blocks: list[list[Reach]], shares: list[list[float]], epsilon: float, rows: int) -> list[Laws]:
     return [
         tuple(DiscreteLaplace(_ROUND * rows * r.l1 / (epsilon * w)) for r, w in zip(*each, strict=True))
         for each in zip(blocks, shares, strict=True)
     ]
 
 
-def _gaussians(blocks: list[list[Reach]], shares: list[list[float]], rho: float, rows: int) -> list[Noise]:
+def _gaussians(blocks: list[list[Reach]], shares: list[list[float]], rho: float, rows: int) -> list[Laws]:
     return [
         tuple(
             DiscreteGaussian(_ROUND * rows * r.l2 / math.sqrt(2 * rho * w))
@@ -113,8 +113,8 @@ def _gaussians(blocks: list[list[Reach]], shares: list[list[float]], rho: float,
 
 
 def _tighten(
-    noises: list[Noise], statistics: Sequence[Reaches], budget: Budget, rows: int, times: int
-) -> list[Noise]:
+    noises: list[Laws], statistics: Sequence[Reaches], budget: Budget, rows: int, times: int
+) -> list[Laws]:
     """Shrink all scales together as far as the accountant allows (to a part in a thousand)."""
 
     def fits(factor: float) -> bool:
@@ -132,7 +132,7 @@ def _tighten(
     return _scaled(noises, high)
 
 
-def _scaled(noises: list[Noise], factor: float) -> list[Noise]:
+def _scaled(noises: list[Laws], factor: float) -> list[Laws]:
     return [
         tuple(
             DiscreteLaplace(law.scale * factor)
@@ -144,7 +144,7 @@ def _scaled(noises: list[Noise], factor: float) -> list[Noise]:
     ]
 
 
-def _spread(noises: list[Noise], statistics: Sequence[Reaches]) -> float:
+def _spread(noises: list[Laws], statistics: Sequence[Reaches]) -> float:
     """The mean variance of the noise, in units of each block's reach."""
     variances = [
         (2 * law.scale**2 if isinstance(law, DiscreteLaplace) else law.sigma**2) / reach.l1**2

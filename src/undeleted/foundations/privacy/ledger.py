@@ -1,6 +1,6 @@
 """What has been spent of a budget, and what is left.
 
-A ledger grows; it never shrinks.  Deleting a person gives nothing back: what was published was published.
+A ledger never shrinks.  Deleting a person returns no budget, because earlier publications cannot be undone.
 """
 
 from collections.abc import Sequence

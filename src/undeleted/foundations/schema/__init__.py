@@ -1,4 +1,4 @@
-"""What a record is: columns with public bounds, an integer grid, and rules for values that do not fit."""
+"""Schemas of records: columns with public bounds, an integer grid, and rules for values that do not fit."""
 
 from undeleted.foundations.schema.columns import Boolean, Category, Column, GridColumn, Number, Text
 from undeleted.foundations.schema.schema import Schema

@@ -1,16 +1,16 @@
 """Centred codes: halving the largest |code| halves the noise that products need."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from undeleted.errors import BadColumns
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema import Category, GridColumn
+from undeleted.foundations.types import Given
 
 
-def centred(column: GridColumn, code: Any) -> Any:
+def centred(column: GridColumn, code: Given) -> Given:
     """The code minus the middle of the grid; its absolute value is at most `half`."""
     return code - (column.cells - 1) // 2
 
@@ -21,7 +21,7 @@ def half(column: GridColumn) -> int:
 
 
 def middles_of(columns: Sequence[GridColumn]) -> IntArray:
-    """What is taken off the codes of several columns."""
+    """What is subtracted from the codes of several columns to centre them."""
     return np.array([(column.cells - 1) // 2 for column in columns], dtype=np.int64)
 
 
@@ -45,6 +45,6 @@ def require_columns(*columns: object) -> None:
         raise BadColumns(wrong, "not a column with a grid.", "Give Number, Category or Boolean columns.")
 
 
-def as_columns(over: Any) -> tuple[GridColumn, ...]:
+def as_columns(over: Given) -> tuple[GridColumn, ...]:
     """One column, or several, as a tuple."""
-    return (over,) if isinstance(over, GridColumn) else tuple(over)
+    return tuple(over) if isinstance(over, Sequence) and not isinstance(over, str) else (over,)

@@ -1,14 +1,15 @@
 """Columns: public bounds, an integer grid, and what happens to a value that does not fit.
 
 A column turns values into grid codes 0, …, cells − 1.  Bounds, steps and categories are public: they are
-chosen by a person, never read off the data.  A value that does not fit follows the column's rule:
+chosen by a person, never taken from the data.  A value that does not fit follows the column's rule:
 
     error   the whole table is refused (the default)
     drop    the record contributes nothing to any statistic of this column
     clamp   a number is moved to the nearer bound; `round` moves it to the nearest grid point, halves up
 
-Every value is judged alone and exactly (`grid_fit.py`): its code depends on it and on the column.
-The same code runs at release and at deletion, so a clamped or dropped record is forgotten as it was counted.
+Every value is encoded on its own and exactly (`grid_fit.py`): its code depends only on the value and the
+column.  The same program runs at release and at deletion, so a clamped or dropped record is forgotten exactly
+as it was counted.
 """
 
 import math
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -26,19 +27,20 @@ from undeleted.foundations.arrays import BoolArray, IntArray
 from undeleted.foundations.schema.grid_fit import Fit, Judge
 from undeleted.foundations.schema.incoming import incoming, listed, may_have_lost_digits
 from undeleted.foundations.schema.values import (
+    as_boolean,
     as_label,
     as_number,
     as_text,
-    as_truth,
     each,
     is_missing,
     is_plain,
 )
+from undeleted.foundations.types import Given
 
 Codes: TypeAlias = tuple[IntArray, BoolArray]  # the codes, and which of them count
 ErrorOrDrop: TypeAlias = Literal["error", "drop"]
-_FAR = 400  # powers of ten, beyond which floating point ends
-_FLOATS = 2**53  # whole numbers below it are floats, each its own
+_FAR = 400  # powers of ten beyond the range of floating point
+_FLOATS = 2**53  # integers below it are exact as floats
 
 
 @dataclass(frozen=True, init=False)
@@ -63,9 +65,9 @@ class Number:
         self,
         name: str,
         *,
-        min: Any,
-        max: Any,
-        step: Any = 1,
+        min: Given,
+        max: Given,
+        step: Given = 1,
         out_of_range: Literal["error", "clamp", "drop"] = "error",
         off_grid: Literal["error", "round", "drop"] = "error",
         missing: ErrorOrDrop = "error",
@@ -95,7 +97,7 @@ class Number:
                 "Choose a positive step that divides the range into whole cells.",
             )
         if not _is_float(self.step) or not _is_float(self.max - self.min):
-            problem = "floating point cannot tell its grid points apart."
+            problem = "floating point cannot distinguish its grid points."
             raise BadBounds(self.name, problem, "Choose bounds nearer to 0, or a wider step.")
         if self.cells > 2**64:
             raise BadBounds(
@@ -112,7 +114,7 @@ class Number:
 
     @cached_property
     def unit(self) -> Fraction:
-        """The largest unit in which all grid points are whole: `value = unit · (offset + stride · code)`."""
+        """The largest unit that divides all grid points: `value = unit · (offset + stride · code)`."""
         a, b = self.min, self.step
         return Fraction(
             math.gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator
@@ -136,20 +138,20 @@ class Number:
         return float(self.min) + float(self.step) * code
 
     def value(self, code: int) -> int | float:
-        """The value at a code, exact where values are whole."""
+        """The value at a code: an exact integer if it is whole, else a float."""
         exact = self.min + self.step * code
         return int(exact) if exact.denominator == 1 else float(exact)
 
-    def first_at(self, value: float) -> int:
+    def first_at(self, value: float | Decimal) -> int:
         """The first code at or above a value; it may lie outside of the grid."""
         return self._near(value, math.ceil)
 
-    def last_at(self, value: float) -> int:
+    def last_at(self, value: float | Decimal) -> int:
         """The last code at or below a value; it may lie outside of the grid."""
         return self._near(value, math.floor)
 
-    def _near(self, value: float, rounding: Any) -> int:
-        """A float is the decimal that it prints, as when it is encoded."""
+    def _near(self, value: float | Decimal, rounding: Given) -> int:
+        """Round a value to a code; a float means the decimal that it prints, as in `encode`."""
         number = as_number(value)
         if number is None or not math.isfinite(number):
             return -1 if value < 0 else self.cells
@@ -157,19 +159,19 @@ class Number:
 
     @cached_property
     def is_finer_than_floats(self) -> bool:
-        """Whether floating point cannot tell all grid points apart."""
+        """Whether floating point cannot distinguish all grid points."""
         most = max(abs(self.offset), abs(self.offset + self.stride * (self.cells - 1)))
         return most >= (_FLOATS if self.unit.denominator == 1 else 10**15) or most * self.unit >= _FLOATS
 
-    def encode(self, values: Any) -> Codes:
+    def encode(self, values: Given) -> Codes:
         if self.is_finer_than_floats:
             _require_all_digits(self.name, "grid points", values)
         if isinstance(values, np.ndarray) and values.dtype.kind == "b":
-            problem = "is an array of booleans; numpy makes numbers of them as soon as one row has a number."
+            problem = "is an array of booleans, which numpy turns into numbers when one row has a number."
             raise BadColumns([self.name], problem, "Declare a Boolean, or give a list.")
         codes, verdicts = self._judge.column(incoming(values))
         kept = np.ones(len(codes), dtype=bool)
-        if not verdicts.any():  # everything fits, as mostly
+        if not verdicts.any():  # the usual case: everything fits
             return codes, kept
         for verdict, rule, text in (
             (Fit.MISSING, "missing", "values must be present"),
@@ -189,7 +191,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Category:
-    """One of a declared list of values.  Cells cover the declared values only, present or not.
+    """One of a declared list of values.  Each declared value has a cell, whether it occurs or not.
 
     An undeclared value is an error, is dropped, or is counted as the declared category named by `other`.
 
@@ -217,7 +219,7 @@ class Category:
             raise BadBounds(
                 self.name,
                 'unknown = "other" and other = … go together.',
-                "Let `other` be one of the declared values.",
+                "Set `other` to one of the declared values.",
             )
         _check_rule(self.name, "unknown", self.unknown, ("error", "drop", "other"))
         _check_rule(self.name, "missing", self.missing, ("error", "drop"))
@@ -235,7 +237,7 @@ class Category:
         numbers = (as_number(value) for value in self.values)
         return any(isinstance(number, Fraction) and abs(number) >= _FLOATS for number in numbers)
 
-    def encode(self, values: Any) -> Codes:
+    def encode(self, values: Given) -> Codes:
         if self._is_finer_than_floats:
             _require_all_digits(self.name, "categories", values)
         codes = _each(incoming(values), self._code)
@@ -245,8 +247,8 @@ class Category:
         )
         return np.where(kept, codes, 0), kept
 
-    def _code(self, value: Any) -> int:
-        """The code of one value; −1 for an unknown one, −2 for none."""
+    def _code(self, value: Given) -> int:
+        """The code of one value; −1 if it is unknown, −2 if it is missing."""
         if is_missing(value):
             return -2
         fallback = self._code_of[self.other] if self.other is not None else -1
@@ -255,7 +257,7 @@ class Category:
 
 @dataclass(frozen=True)
 class Boolean:
-    """False or true, as cells 0 and 1; 0 and 1, yes and no, t and f are as good."""
+    """False or true, as cells 0 and 1; 0 and 1, yes and no, t and f are accepted too."""
 
     name: str
     missing: ErrorOrDrop = "error"
@@ -281,23 +283,23 @@ class Boolean:
         """The share of true, at a (possibly fractional) code."""
         return code
 
-    def encode(self, values: Any) -> Codes:
+    def encode(self, values: Given) -> Codes:
         codes = _each(incoming(values), self._code)
         kept = _apply(self.name, "missing", self.missing, codes == -2, "values must be present")
         kept &= _apply(self.name, "unknown", self.unknown, codes == -1, "values must be true or false")
         return np.where(kept, codes, 0), kept
 
-    def _code(self, value: Any) -> int:
-        """The code of one value; −1 for what is neither, −2 for none."""
+    def _code(self, value: Given) -> int:
+        """The code of one value; −1 if it is neither true nor false, −2 if it is missing."""
         if is_missing(value):
             return -2
-        truth = as_truth(value)
+        truth = as_boolean(value)
         return -1 if truth is None else int(truth)
 
 
 @dataclass(frozen=True)
 class Text:
-    """Free text, for the bulletin board.  It has no grid and no statistic can be made of it."""
+    """Free text, for the bulletin board.  It has no grid, and no statistic can use it."""
 
     name: str
     max_length: int = 10_000
@@ -306,23 +308,24 @@ class Text:
 
     def __post_init__(self) -> None:
         if self.max_length < 1:
-            raise BadBounds(self.name, f"max_length = {self.max_length}.", "Allow at least one character.")
+            problem = f"max_length = {self.max_length} is below 1."
+            raise BadBounds(self.name, problem, "Allow at least one character.")
         _check_rule(self.name, "missing", self.missing, ("error", "drop"))
         _check_rule(self.name, "too_long", self.too_long, ("error", "drop"))
 
-    def texts(self, values: Any) -> tuple[list[str], BoolArray]:
+    def texts(self, values: Given) -> tuple[list[str], BoolArray]:
         raw = listed(values)
         absent = np.array([is_missing(v) or not is_plain(v) for v in raw], dtype=bool)
         kept = _apply(self.name, "missing", self.missing, absent, "values must be present")
-        found = ["" if gone else writable(as_text(v)) for v, gone in zip(raw, absent, strict=True)]
-        long = np.array([len(t) > self.max_length for t in found], dtype=bool)
+        texts = ["" if gone else writable(as_text(v)) for v, gone in zip(raw, absent, strict=True)]
+        long = np.array([len(t) > self.max_length for t in texts], dtype=bool)
         most = f"texts must have at most {self.max_length} characters"
         kept &= _apply(self.name, "too_long", self.too_long, long, most)
-        return found, kept
+        return texts, kept
 
 
 def writable(text: str) -> str:
-    """A text as UTF-8 can hold it: half a character (a lone surrogate) becomes a question mark."""
+    """Return a text that UTF-8 can encode: a lone surrogate (half a character) becomes a question mark."""
     return text.encode("utf-8", "replace").decode() if any("\ud800" <= c <= "\udfff" for c in text) else text
 
 
@@ -330,31 +333,31 @@ GridColumn: TypeAlias = Number | Category | Boolean
 Column: TypeAlias = GridColumn | Text
 
 
-def _require_all_digits(column: str, what: str, values: Any) -> None:
-    """Refuse kinds of columns that round integers as soon as a row has a gap or a fraction."""
+def _require_all_digits(column: str, what: str, values: Given) -> None:
+    """Refuse column types that round integers as soon as one row is missing or has a fraction."""
     if may_have_lost_digits(values):
         raise BadColumns(
             [column],
             f"has {what} beyond 2⁵³; a column of floats, or of pandas' own types, may have lost digits.",
-            'Give integers of Arrow, nullable integers (dtype "Int64" or "int64[pyarrow]"), or text.',
+            'Give Arrow integers, nullable integers (dtype "Int64" or "int64[pyarrow]"), or text.',
         )
 
 
-def _each(values: Any, code: Callable[[Any], int]) -> IntArray:
-    """The code of every value, judged alone; equal values of one type are judged once."""
+def _each(values: Given, code: Callable[[Given], int]) -> IntArray:
+    """The code of every value, encoded on its own; equal values of one type are encoded once."""
     if isinstance(values, np.ndarray):
         unique, places = np.unique(values, return_inverse=True)
         return np.array([code(v) for v in unique], dtype=np.int64)[places]
     if not isinstance(values, list):
         encoded = values.dictionary_encode()
-        found = np.array([*(code(v) for v in encoded.dictionary.to_pylist()), code(None)], dtype=np.int64)
-        codes: IntArray = found[encoded.indices.fill_null(len(found) - 1).to_numpy(zero_copy_only=False)]
+        known = np.array([*(code(v) for v in encoded.dictionary.to_pylist()), code(None)], dtype=np.int64)
+        codes: IntArray = known[encoded.indices.fill_null(len(known) - 1).to_numpy(zero_copy_only=False)]
         return codes
     return np.fromiter(each(values, code), dtype=np.int64, count=len(values))
 
 
 def _apply(column: str, rule: str, action: str, misfits: BoolArray, text: str) -> BoolArray:
-    """Raise, or return which rows stay in."""
+    """Apply a rule: raise, or return which rows are kept."""
     if action == "error" and misfits.any():
         remedy = f"Correct the rows, or choose another `{rule}` rule for the column."
         raise RejectedValue(column, text, int(misfits.argmax()), int(misfits.sum()), remedy)
@@ -362,7 +365,7 @@ def _apply(column: str, rule: str, action: str, misfits: BoolArray, text: str) -
 
 
 def _is_float(number: Fraction) -> bool:
-    """Whether floating point has such a number: it is neither 0 nor infinite there."""
+    """Whether a positive number is neither 0 nor infinite as a float."""
     try:
         return 0 < float(number) < math.inf
     except OverflowError:
@@ -374,7 +377,7 @@ def _check_rule(column: str, rule: str, action: str, allowed: Sequence[str]) -> 
         raise BadBounds(column, f"{rule} = {action!r} is not a rule.", f"Choose one of {', '.join(allowed)}.")
 
 
-def _fraction(column: str, field: str, value: Any) -> Fraction:
+def _fraction(column: str, field: str, value: Given) -> Fraction:
     """A decimal as a person wrote it: 0.1 is one tenth, not its nearest binary fraction."""
     try:
         if isinstance(value, Fraction):
@@ -382,7 +385,7 @@ def _fraction(column: str, field: str, value: Any) -> Fraction:
         number = Decimal(str(value))
         if number and abs(number.adjusted()) > _FAR:
             raise BadBounds(
-                column, f"{field} is too far from 1.", "Choose bounds that floating point can hold."
+                column, f"{field} is out of range.", "Choose bounds that floating point can represent."
             )
         return Fraction(number)
     except (ArithmeticError, ValueError, TypeError):

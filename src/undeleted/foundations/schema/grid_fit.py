@@ -1,10 +1,10 @@
-"""Judge numbers on a grid, exactly: a value alone by fractions, many at once by integers; the two agree.
+"""Encode numbers on a grid, exactly: single values with fractions, arrays with integers; the two agree.
 
-    steps    (x − min) / step          code = ⌊steps + ½⌋ inside of the grid, its nearer end outside
+    steps    (x − min) / step          code = ⌊steps + ½⌋ inside the grid, its nearer end outside
     fits     steps is a whole number from 0 to cells − 1
 
-Many values at once are fractions of one denominator.  Floats are judged in floating point where the answer
-is clear, however it rounds; the others are looked at as the decimals that they print.
+The values of an array are fractions with one denominator.  Floats are encoded in floating point where
+rounding cannot change the answer; the others are encoded as the decimals that they print.
 """
 
 import math
@@ -12,16 +12,17 @@ from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema.values import Real, as_number, each, is_missing
+from undeleted.foundations.types import Given
 
 
 class Fit(IntEnum):
-    """What is to be said of a value; the column's rules say what follows."""
+    """How a value fits the grid; the column's rules decide what follows."""
 
     FITS = 0
     MISSING = 1
@@ -30,17 +31,17 @@ class Fit(IntEnum):
     OFF_GRID = 4
 
 
-Judged: TypeAlias = tuple[IntArray, Any]  # codes and verdicts
-_SAFE = 2**62  # sums of two such numbers are 64-bit integers
-_DIGITS = 10**15  # decimals of up to fifteen digits are floats, each its own, and printed as they are
-_PLACES = 6  # decimals of texts that are read all at once
+Encoded: TypeAlias = tuple[IntArray, Given]  # codes and verdicts
+_SAFE = 2**62  # sums of two such numbers fit in 64 bits
+_DIGITS = 10**15  # decimals of up to fifteen digits are distinct as floats, and print unchanged
+_PLACES = 6  # decimal places of texts that are parsed all at once
 _SIMPLE = r"^-?[0-9]{1,12}(\.[0-9]{1,6})?$"
 _WHOLE = r"^-?[0-9]{1,18}$"
 
 
 @dataclass(frozen=True)
 class Judge:
-    """The grid min, min + step, …"""
+    """The grid min, min + step, … on which values are encoded."""
 
     min: Fraction
     step: Fraction
@@ -50,8 +51,8 @@ class Judge:
     def _kind(self) -> type:
         return np.int64 if self.cells <= 2**63 else np.uint64
 
-    def value(self, value: Any) -> tuple[int, Fit]:
-        """One value: the rule itself."""
+    def value(self, value: Given) -> tuple[int, Fit]:
+        """Encode one value; this defines the rule."""
         if is_missing(value):
             return 0, Fit.MISSING
         number = as_number(value)
@@ -68,25 +69,25 @@ class Judge:
             return (0 if steps < 0 else last), Fit.OUT_OF_RANGE
         return math.floor(steps + Fraction(1, 2)), (Fit.FITS if steps.denominator == 1 else Fit.OFF_GRID)
 
-    def column(self, values: Any) -> Judged:
-        """A column as `incoming` gives it."""
+    def column(self, values: Given) -> Encoded:
+        """Encode a column in a form that `incoming` returns."""
         if isinstance(values, np.ndarray):
             return self._integers(values) if values.dtype.kind in "iu" else self._floats(values)
         return self._list(values) if isinstance(values, list) else self._texts(values)
 
     # -- one by one
 
-    def _list(self, values: list[Any]) -> Judged:
-        codes, verdicts = self._nothing(len(values))
+    def _list(self, values: list[Given]) -> Encoded:
+        codes, verdicts = self._blank(len(values))
         for i, (code, verdict) in enumerate(each(values, self.value)):
             codes[i], verdicts[i] = code, verdict
         return codes, verdicts
 
-    def _nothing(self, size: int) -> Judged:
+    def _blank(self, size: int) -> Encoded:
         return np.zeros(size, dtype=self._kind), np.zeros(size, dtype=np.uint8)
 
-    def _one_by_one(self, values: Any) -> Judged:
-        """An array's values, each once."""
+    def _one_by_one(self, values: Given) -> Encoded:
+        """Encode each distinct value of an array once."""
         unique, places = np.unique(values, return_inverse=True)
         codes, verdicts = self._list(list(unique))
         return codes[places], verdicts[places]
@@ -95,11 +96,11 @@ class Judge:
 
     @cached_property
     def _as_integers(self) -> tuple[int, int] | None:
-        """The first point and the step of a grid of whole numbers."""
+        """The first point and the step if all grid points are whole numbers, else None."""
         whole = self.min.denominator == self.step.denominator == 1
         return (int(self.min), int(self.step)) if whole else None
 
-    def _integers(self, values: Any) -> Judged:
+    def _integers(self, values: Given) -> Encoded:
         if self._as_integers is None:
             return self._ratios(values, 1)
         low, step = self._as_integers
@@ -109,10 +110,10 @@ class Judge:
         if step == 1 and values.size and simple:
             codes = values.astype(np.int64)
             if low:
-                codes -= low  # one that wraps around lands far outside
-            if int(codes.view(np.uint64).max()) <= width:  # everything fits, as mostly; else go on below
+                codes -= low  # a value that wraps around ends up far outside
+            if int(codes.view(np.uint64).max()) <= width:  # the usual case: everything fits; else continue
                 return codes, np.zeros(codes.size, dtype=np.uint8)
-        if width >= 2**64:  # the distance from the first point does not fit an integer
+        if width >= 2**64:  # the distance from the first point does not fit in 64 bits
             return self._one_by_one(values)
         below, above = values < low, values > high
         distance = values.astype(np.uint64) - np.uint64(low % 2**64)  # exact modulo 2⁶⁴
@@ -121,8 +122,8 @@ class Judge:
         codes = (whole + (rest >= np.uint64(step) - rest)).astype(self._kind)  # to the nearest, halves up
         return codes, _verdicts(below | above, rest != 0)
 
-    def _ratios(self, numerators: Any, denominator: int) -> Judged:
-        """Fractions of one denominator: steps = (a · numerator − b) / c, in whole numbers."""
+    def _ratios(self, numerators: Given, denominator: int) -> Encoded:
+        """Encode fractions with one denominator: steps = (a · numerator − b) / c, in whole numbers."""
         a = self.min.denominator * self.step.denominator
         b = self.min.numerator * denominator * self.step.denominator
         c = denominator * self.min.denominator * self.step.numerator
@@ -131,9 +132,9 @@ class Judge:
         far = max(abs(int(numerators.max())), abs(int(numerators.min()))) if numerators.size else 0
         if max(far, 1) * a + abs(b) >= _SAFE or c * self.cells >= _SAFE:
             unique, places = np.unique(numerators, return_inverse=True)
-            judged = [self.number(Fraction(int(n), denominator)) for n in unique]
-            codes, verdicts = self._nothing(len(unique))
-            for i, (code, verdict) in enumerate(judged):
+            results = [self.number(Fraction(int(n), denominator)) for n in unique]
+            codes, verdicts = self._blank(len(unique))
+            for i, (code, verdict) in enumerate(results):
                 codes[i], verdicts[i] = code, verdict
             return codes[places], verdicts[places]
         steps = numerators.astype(np.int64) * a - b
@@ -142,8 +143,8 @@ class Judge:
         whole, rest = np.divmod(np.clip(steps, 0, last), c)
         return (whole + (rest >= c - rest)).astype(self._kind), _verdicts(outside, rest != 0)
 
-    def _floats(self, values: Any) -> Judged:
-        codes, verdicts = self._nothing(values.size)
+    def _floats(self, values: Given) -> Encoded:
+        codes, verdicts = self._blank(values.size)
         x = values.astype(np.float64)
         low, step, last = float(self.min), float(self.step), self.cells - 1
         rounding = float(np.finfo(values.dtype).eps)
@@ -152,26 +153,26 @@ class Judge:
             slack = 8 * rounding * ((np.abs(x) + abs(low)) / step + np.abs(steps)) + 1e-9
             slack += (
                 8 * float(np.finfo(values.dtype).smallest_subnormal) / step
-            )  # the least that x can be off
-            clear = np.abs(2 * steps - np.rint(2 * steps)) > 2 * slack  # neither a point nor half way
+            )  # the smallest error that x can have
+            clear = np.abs(2 * steps - np.rint(2 * steps)) > 2 * slack  # neither on a point nor halfway
             outside = (steps < -slack) | (steps > last + slack)
             inside = clear & ~outside & (last < 2**53)
             codes[inside] = np.floor(steps[inside] + 0.5)
         verdicts[inside] = Fit.OFF_GRID
         codes[outside & (steps > 0)] = last
         verdicts[outside] = Fit.OUT_OF_RANGE
-        open_ = ~(inside | outside)
-        if values.dtype == np.float64 and open_.any():
-            self._decimals(x, open_, codes, verdicts)
-        if open_.any():
-            codes[open_], verdicts[open_] = self._one_by_one(values[open_])
+        undecided = ~(inside | outside)
+        if values.dtype == np.float64 and undecided.any():
+            self._decimals(x, undecided, codes, verdicts)
+        if undecided.any():
+            codes[undecided], verdicts[undecided] = self._one_by_one(values[undecided])
         return codes, verdicts
 
-    def _decimals(self, x: Any, open_: Any, codes: Any, verdicts: Any) -> None:
-        """Floats that print as a multiple of half a step are judged as that; they are no longer open.
+    def _decimals(self, x: Given, undecided: Given, codes: Given, verdicts: Given) -> None:
+        """Encode floats that print as a multiple of half a step, and mark them as decided.
 
-        A float is the one that is nearest to such a decimal, and the decimal has at most fifteen digits:
-        then it is what the float prints.
+        If a float is the nearest one to such a decimal, and the decimal has at most fifteen digits, then
+        the float prints as that decimal.
         """
         halves = 2 * self.min.denominator * self.step.denominator
         power = next((10**i for i in range(16) if 10**i % halves == 0), None)
@@ -179,21 +180,21 @@ class Judge:
             return
         with np.errstate(all="ignore"):
             numerators = np.rint(x * halves)
-            printed = open_ & (numerators / halves == x)
+            printed = undecided & (numerators / halves == x)
             printed &= np.abs(numerators) * (power // halves) <= _DIGITS
         if printed.any():
             codes[printed], verdicts[printed] = self._ratios(numerators[printed].astype(np.int64), halves)
-            open_ &= ~printed
+            undecided &= ~printed
 
-    def _texts(self, texts: Any) -> Judged:
-        """Texts of Arrow: numbers in the usual form all at once, what is left one by one."""
+    def _texts(self, texts: Given) -> Encoded:
+        """Encode Arrow strings: numbers in the usual form all at once, the others one by one."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         whole = pc.fill_null(pc.match_substring_regex(texts, _WHOLE), False)
         if pc.all(whole).as_py():
             return self._integers(pc.cast(texts, pa.int64()).to_numpy(zero_copy_only=False))
-        codes, verdicts = self._nothing(len(texts))
+        codes, verdicts = self._blank(len(texts))
         rest = np.ones(len(texts), dtype=bool)
         for pattern, places in ((_WHOLE, 0), (_SIMPLE, _PLACES)):
             form = pc.fill_null(pc.match_substring_regex(texts, pattern), False)
@@ -208,14 +209,14 @@ class Judge:
                 rest &= ~chosen
         if rest.any():
             encoded = texts.filter(pa.array(rest)).dictionary_encode()
-            found = self._list([*encoded.dictionary.to_pylist(), None])
+            known = self._list([*encoded.dictionary.to_pylist(), None])
             where = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
-            codes[rest], verdicts[rest] = found[0][where], found[1][where]
+            codes[rest], verdicts[rest] = known[0][where], known[1][where]
         return codes, verdicts
 
 
-def _scaled(texts: Any) -> Any:
-    """Decimals of few places as whole numbers, exactly."""
+def _scaled(texts: Given) -> Given:
+    """Scale decimals with few places to whole numbers, exactly."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -225,6 +226,6 @@ def _scaled(texts: Any) -> Any:
     return pc.cast(scaled, pa.int64()).to_numpy(zero_copy_only=False)
 
 
-def _verdicts(outside: Any, off: Any) -> Any:
-    found = np.where(off, np.uint8(Fit.OFF_GRID), np.uint8(Fit.FITS))
-    return np.where(outside, np.uint8(Fit.OUT_OF_RANGE), found)
+def _verdicts(outside: Given, off: Given) -> Given:
+    inside = np.where(off, np.uint8(Fit.OFF_GRID), np.uint8(Fit.FITS))
+    return np.where(outside, np.uint8(Fit.OUT_OF_RANGE), inside)

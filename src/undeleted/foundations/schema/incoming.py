@@ -1,24 +1,25 @@
-"""A column as it comes, in one of three forms that keep every value as it is.
+"""Bring an incoming column into one of three forms that keep every value unchanged.
 
     an array    of numpy's integers or floats: every value has the same type already
     Arrow       an array of texts
     a list      of anything else, one Python value each
 
-Nothing is converted to a common type: numpy would turn integers beside a float into floats, and pandas
-integers beside a gap, so that one person's value would change how another's is read.
+Nothing is converted to a common type.  Numpy would turn integers next to a float into floats, and pandas
+would do so next to a missing value; one person's value would then change how another's is read.
 """
 
 import re
-from typing import Any
 
 import numpy as np
 
+from undeleted.foundations.types import Given
+
 _NOT_IN_ARROW = ("Object", "Int128", "UInt128")
 _BEYOND = object()
-_MANY = 1000  # texts from which on Arrow is worth its while
+_MANY = 1000  # texts above which Arrow is worthwhile
 
 
-def incoming(values: Any) -> Any:
+def incoming(values: Given) -> Given:
     """The column in one of the three forms."""
     if type(values).__module__.startswith("pandas"):
         numbers = is_numpy_backed(values) and values.dtype.kind in "iuf"
@@ -34,30 +35,30 @@ def incoming(values: Any) -> Any:
     return _typed(list(values))
 
 
-def listed(values: Any) -> list[Any]:
-    """The column as Python values."""
-    found = incoming(values)
-    if isinstance(found, list):
-        return found
-    return list(found) if isinstance(found, np.ndarray) else list(found.to_pylist())
+def listed(values: Given) -> list[Given]:
+    """The column as a list of Python values."""
+    column = incoming(values)
+    if isinstance(column, list):
+        return column
+    return list(column) if isinstance(column, np.ndarray) else list(column.to_pylist())
 
 
-def is_numpy_backed(values: Any) -> bool:
-    """Whether a column of pandas is kept in numpy: its type follows from all of its values together."""
+def is_numpy_backed(values: Given) -> bool:
+    """Whether numpy holds a pandas column, so that its type depends on all of its values together."""
     return type(values).__module__.startswith("pandas") and isinstance(values.dtype, np.dtype)
 
 
-def is_floating(values: Any) -> bool:
-    """Whether a column is of floats, whatever it holds; a list has no type."""
+def is_floating(values: Given) -> bool:
+    """Whether the type of a column is floating point, whatever its values; a list has no type."""
     kind = str(getattr(values, "dtype", getattr(values, "type", ""))).lower()
     return "float" in kind or "double" in kind
 
 
-def may_have_lost_digits(values: Any) -> bool:
-    """Whether values beyond 2⁵³ may have been rounded on their way here, or would be beside other rows.
+def may_have_lost_digits(values: Given) -> bool:
+    """Whether values beyond 2⁵³ may have been rounded already, or would be if there were other rows.
 
-    A column of floats may hold integers that were rounded because one row had a fraction or a gap; pandas
-    does so to its own types as rows come and go, but for its nullable integers and texts.
+    A column of floats may hold integers that were rounded because one row was missing or had a fraction.
+    pandas rounds its own types in this way as rows come and go, except nullable integers and texts.
     """
     if type(values).__module__.startswith("pandas"):
         return not re.fullmatch(r"U?Int\d+|(string|u?int|large_string|decimal).*", str(values.dtype)) or (
@@ -66,16 +67,16 @@ def may_have_lost_digits(values: Any) -> bool:
     return is_floating(values)
 
 
-def _extension(values: Any) -> Any:
-    """A column of pandas that has a type of its own, by way of Arrow; or the objects that it holds."""
+def _extension(values: Given) -> Given:
+    """A pandas column of an extension type as an Arrow array; any other column as a list of its objects."""
     import pyarrow as pa
 
     if not re.fullmatch(r"U?Int\d+|Float\d+|boolean|string.*|.*\[pyarrow\]", str(values.dtype)):
-        return values.tolist()  # Arrow would look for a type that all of them have
+        return values.tolist()  # Arrow would look for a common type
     return pa.array(getattr(values, "array", values))  # of a series, or an array itself
 
 
-def _arrow(values: Any) -> Any:
+def _arrow(values: Given) -> Given:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -97,20 +98,20 @@ def _arrow(values: Any) -> Any:
         if pa.types.is_timestamp(kind) and kind.unit == "ns":
             values = pc.cast(pc.floor_temporal(values, unit="microsecond"), pa.timestamp("us", kind.tz))
         return values.to_pylist()
-    except (pa.ArrowException, OverflowError, ValueError):  # of one value: the others are what they are
+    except (pa.ArrowException, OverflowError, ValueError):  # one value failed: convert each on its own
         return [_python(value) for value in values]
 
 
-def _python(value: Any) -> Any:
-    """One value of Arrow; what Python cannot hold is an object that fits nothing."""
+def _python(value: Given) -> Given:
+    """One Arrow value as a Python value; one that Python cannot hold is an object that fits no column."""
     try:
         return value.as_py()
     except (ArithmeticError, ValueError):
         return _BEYOND
 
 
-def _typed(values: list[Any]) -> Any:
-    """A list of one type as an array, where that changes nothing."""
+def _typed(values: list[Given]) -> Given:
+    """Turn a list of one type into an array, where that changes no value."""
     kinds = set(map(type, values))
     if kinds == {float}:
         return np.array(values, dtype=np.float64)

@@ -7,7 +7,7 @@ every sensitivity grows with that cap; the rows beyond it follow the `excess` ru
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from undeleted.foundations.schema.columns import Column, Text
 from undeleted.foundations.schema.incoming import is_floating, listed
 from undeleted.foundations.schema.table import Table
 from undeleted.foundations.schema.values import as_text, is_missing, is_plain
+from undeleted.foundations.types import Given
 
 
 @dataclass(frozen=True)
@@ -60,19 +61,19 @@ class Schema:
         return tuple(column.name for column in self.columns)
 
     def require(self, *columns: Column) -> None:
-        """Refuse columns that are not the schema's own: other bounds would make another sensitivity."""
+        """Refuse columns that are not the schema's own: other bounds would give another sensitivity."""
         for column in columns:
             if column not in self.columns:
                 known = column.name in self.names
-                problem = "declared otherwise in the schema." if known else "not in the schema."
-                remedy = "Give the mechanism the very column that the schema has."
+                problem = "declared differently in the schema." if known else "not in the schema."
+                remedy = "Give the mechanism the column that the schema declares."
                 raise BadColumns([column.name], problem, remedy)
 
-    def table(self, data: Any, *, cap: bool = True) -> Table:
+    def table(self, data: Given, *, cap: bool = True) -> Table:
         """Put rows or columns on the grid, or raise on the first value that its rule refuses.
 
         Takes a mapping of columns (a DataFrame is one) or a sequence of mappings; without an id column also
-        a sequence of tuples in the order of the columns or, for a single column, of bare values.  Without
+        a sequence of tuples in the order of the columns or, for a single column, of plain values.  Without
         `cap` the rows of one person are not counted: blocks of a larger table are capped when joined.
         """
         raw = self._by_column(data)
@@ -91,26 +92,26 @@ class Schema:
         table = Table(self, rows, codes, kept, texts, self._ids(raw))
         return self.capped(table) if cap else table
 
-    def _by_column(self, data: Any) -> Mapping[str, Any]:
+    def _by_column(self, data: Given) -> Mapping[str, Given]:
         wanted = [*self.names, *([self.id] if self.id is not None else [])]
         names = _names_of(data)
         if names is not None:
             present = set(names)
             lacking = [name for name in wanted if name not in present]
             if lacking:
-                raise BadColumns(lacking, "not in the data.", f"The schema wants {', '.join(wanted)}.")
+                raise BadColumns(lacking, "not in the data.", f"The schema needs {', '.join(wanted)}.")
             return {name: _one_dimensional(name, data[name]) for name in wanted}
         try:
             rows = list(data)
             return {n: [self._field(row, n, i) for row in rows] for i, n in enumerate(wanted)}
         except (KeyError, TypeError):
-            remedy = "Give every row a value for every column, by name where there is an id."
-            raise BadColumns(wanted, "some rows do not have just these.", remedy) from None
+            remedy = "Give every row a value for every column, by name if the schema has an id."
+            raise BadColumns(wanted, "some rows do not have exactly these.", remedy) from None
 
-    def _field(self, row: Any, name: str, position: int) -> Any:
+    def _field(self, row: Given, name: str, position: int) -> Given:
         if isinstance(row, Mapping):
             return row[name]
-        if self.id is not None:  # a tuple would not tell which of its fields is the id
+        if self.id is not None:  # a tuple does not say which of its fields is the id
             raise TypeError(name)
         several = isinstance(row, Sequence) and not isinstance(row, str | bytes)
         if several and len(row) == len(self.columns):
@@ -119,12 +120,12 @@ class Schema:
             return row
         raise TypeError(name)
 
-    def _ids(self, raw: Mapping[str, Any]) -> list[str] | None:
+    def _ids(self, raw: Mapping[str, Given]) -> list[str] | None:
         if self.id is None:
             return None
         people = listed(raw[self.id])
         if is_floating(raw[self.id]) and any(not is_missing(v) and abs(v) >= 2**53 for v in people):
-            problem = "is a column of floats, which have lost digits of ids beyond 2⁵³."
+            problem = "is a column of floats, which lose digits of ids beyond 2⁵³."
             raise BadColumns([self.id], problem, "Give ids as text, or as whole numbers.")
         absent = np.array([is_missing(v) or not is_plain(v) for v in people], dtype=bool)
         if absent.any():
@@ -153,7 +154,7 @@ class Schema:
         return table.take(np.flatnonzero(~over))
 
 
-def _names_of(data: Any) -> Any:
+def _names_of(data: Given) -> Given:
     """The names of a table's columns; None if it is a sequence of rows."""
     if hasattr(data, "column_names"):  # Arrow
         return data.column_names
@@ -162,8 +163,8 @@ def _names_of(data: Any) -> Any:
     return data.keys() if hasattr(data, "keys") else None
 
 
-def _one_dimensional(name: str, values: Any) -> Any:
-    """A column as it is; a value that holds several is for its rule, like any other that does not fit."""
+def _one_dimensional(name: str, values: Given) -> Given:
+    """Return a one-dimensional column unchanged; a cell with several values is left to the column's rule."""
     if getattr(values, "ndim", 1) != 1 or isinstance(values, str | bytes):
         raise BadColumns([name], "is not one-dimensional.", "Give one value per row.")
     return values if hasattr(values, "__len__") else list(values)

@@ -1,4 +1,4 @@
-"""A table on the grid: what a schema makes of raw rows, and the only form in which data reach an engine."""
+"""A table on the grid: a schema makes it from raw rows, and data reach an engine in no other form."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Grid codes by column, which of them count, and the free texts.  Never printed: it holds people."""
+    """Grid codes by column, which of them count, and the free texts.  Never printed: it is personal data."""
 
     schema: "Schema"
     rows: int
@@ -28,7 +28,7 @@ class Table:
         return f"Table(columns={[*self.kept]})"
 
     def complete(self, columns: Sequence["Column"]) -> BoolArray:
-        """The rows in which all of these columns count.  They must be the schema's own."""
+        """The rows in which all of these columns count.  The columns must be the schema's own."""
         self.schema.require(*columns)
         complete = np.ones(self.rows, dtype=bool)
         for column in columns:
@@ -59,4 +59,4 @@ class Record:
         return f"Record(columns={sorted(self.kept)})"
 
 
-Deleted: TypeAlias = Table | Record  # what a mechanism is told of those who leave
+Deleted: TypeAlias = Table | Record  # what a mechanism receives about the people who leave

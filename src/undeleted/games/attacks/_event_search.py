@@ -2,18 +2,21 @@
 
     (n − m − d + p) c₂' = (n − m) c₂ + m c₁ − (m − p) c₁' − A        d points of sum A were deleted
 
-gives p for every m; both must be whole, and so must be all four sums.
+gives p for every m; both must be integers, and so must all four sums.
 """
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-WHOLE = 1e-8  # how far from whole, relative to its size, a number that is whole may be
+from undeleted.foundations.arrays import Array
+from undeleted.foundations.types import Given
+
+WHOLE = 1e-8  # how far from an integer, relative to its size, a number may be to count as one
 
 
 def event_search(
-    old: tuple[float, float], new: tuple[float, float], n: int, deleted: Any
+    old: tuple[float, float], new: tuple[float, float], n: int, deleted: Sequence[int] | Array
 ) -> list[tuple[int, int]]:
     """All (m, p): the left cluster had m points, and p of them moved to the right one.
 
@@ -34,5 +37,5 @@ def event_search(
     return [(int(a), int(b)) for a, b in zip(m[fits], p[fits], strict=True)]
 
 
-def _whole(x: Any, scale: Any) -> Any:
+def _whole(x: Array, scale: Array) -> Given:
     return np.abs(x - np.rint(x)) <= np.maximum(WHOLE, WHOLE * np.minimum(scale, 1e4))

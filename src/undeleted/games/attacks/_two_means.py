@@ -1,17 +1,16 @@
 """Two means on the line, retrained after every deletion by our exact Lloyd or scikit-learn, or released once.
 
 Values are integers.  Lloyd's sums are exact, and a centre is one correctly rounded division; scikit-learn
-is used unchanged.  The release-once counterparts publish a noisy histogram, off which the centres are read,
+is used unchanged.  The release-once counterparts publish a noisy histogram, from which centres are computed,
 or boxes that grow where people are, as the estimator `KMeans` does.
 """
-
-from typing import Any
 
 import numpy as np
 
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms.grown_boxes import GrownBoxes
-from undeleted.errors import BadQuestion, NotThere
+from undeleted.errors import MissingExtra, RecordNotFound
+from undeleted.foundations.arrays import Array
 from undeleted.foundations.coins import DiscreteLaplace, Seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
@@ -20,8 +19,8 @@ BINS = 256
 TOP = 10**6  # values are integers below this
 
 
-def lloyd(ordered: Any, start: tuple[float, float], weights: Any = None) -> tuple[float, float]:
-    """Centres of two clusters of sorted values, from two first centres to a fixed point.
+def lloyd(ordered: Array, start: tuple[float, float], weights: Array | None = None) -> tuple[float, float]:
+    """Centres of two clusters of sorted values, from two initial centres to a fixed point.
 
     >>> lloyd(np.array([0, 1, 2, 10, 12]), (0.0, 1.0))
     (1.0, 11.0)
@@ -39,7 +38,7 @@ def lloyd(ordered: Any, start: tuple[float, float], weights: Any = None) -> tupl
         centres = (float(int(total[at]) / int(left)), float(int(total[-1] - total[at]) / int(right)))
 
 
-def sklearn_centres(ordered: Any, seed: int) -> tuple[float, float]:
+def sklearn_centres(ordered: Array, seed: int) -> tuple[float, float]:
     """scikit-learn's KMeans, unchanged."""
     try:
         from sklearn.cluster import KMeans
@@ -50,16 +49,14 @@ def sklearn_centres(ordered: Any, seed: int) -> tuple[float, float]:
     return low, high
 
 
-def _needs_sklearn() -> BadQuestion:
-    return BadQuestion(
-        "this curator needs scikit-learn.", "Install it with `pip install 'undeleted[models]'`."
-    )
+def _needs_sklearn() -> MissingExtra:
+    return MissingExtra("this curator", "scikit-learn", "models")
 
 
 class GrownTwoMeans:
-    """The clusters of grown boxes, with ε = 1: what the estimator `KMeans` publishes of these values."""
+    """The clusters of grown boxes, with ε = 1: what the estimator `KMeans` publishes for these values."""
 
-    def __init__(self, values: Any, coins: Seeded) -> None:
+    def __init__(self, values: Array, coins: Seeded) -> None:
         value = Number("value", min=0, max=TOP - 1)
         self._people = Schema([value])
         self._mechanism = GrownBoxes((value,), Budget(1.0), clusters=2, expected_rows=int(values.size))
@@ -82,7 +79,7 @@ class GrownTwoMeans:
 class TwoMeans:
     """The curator: all values, and the centres after every deletion.  `own` are the attacker's values."""
 
-    def __init__(self, values: Any, own: Any, fit: str, coins: Seeded, *, seed: int = 0) -> None:
+    def __init__(self, values: Array, own: Array, fit: str, coins: Seeded, *, seed: int = 0) -> None:
         self.n, self.own = int(values.size), np.sort(own)
         self.deletions = 0
         self._ordered, self._fit, self._seed, self._coins = np.sort(values), fit, seed, coins
@@ -104,7 +101,7 @@ class TwoMeans:
         return lloyd(middles.astype(np.int64), (middles[0], middles[-1]), np.maximum(self._noisy, 0))
 
     def _two_of_them(self) -> tuple[float, float]:
-        """First centres: two different values, drawn anew each time (Forgy's start)."""
+        """The initial centres: two different values, drawn again each time (Forgy's method)."""
         while True:
             first, second = sorted(float(self._ordered[i]) for i in self._coins.choose(self.n, 2))
             if first < second:
@@ -113,7 +110,7 @@ class TwoMeans:
     def delete(self, value: int) -> None:
         at = int(np.searchsorted(self._ordered, value))
         if at >= self._ordered.size or self._ordered[at] != value:
-            raise NotThere(1)
+            raise RecordNotFound(1)
         self._ordered = np.delete(self._ordered, at)
         self.n -= 1
         self.deletions += 1
@@ -122,5 +119,5 @@ class TwoMeans:
         if self._fit == "undeleted":
             self._grown.forget(value)
 
-    def _bin(self, values: Any) -> Any:
+    def _bin(self, values: Array) -> Array:
         return np.clip(np.searchsorted(self._edges, values, side="right") - 1, 0, BINS - 1)

@@ -1,17 +1,19 @@
 """Ask any counting query by deleting copies modulo 3, and reconstruct everybody (P4).
 
-    for a query q: delete 2 copies of every i with q(i) = 1; the release is now about q(D); delete a third
+    for a query q: delete 2 copies of every i with q(i) = 1; the release is now noisy q(D); delete a third
 
 CountMod changes by at most 1 when a record comes or goes, so each release alone is ε-DP.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
-from undeleted.errors import BadQuestion, TooLarge
+from undeleted.errors import BadSetting, TooLarge
+from undeleted.foundations.arrays import Array
 from undeleted.foundations.coins import DiscreteLaplace, seeded
 from undeleted.foundations.privacy import NEIGHBOURS, Budget
+from undeleted.foundations.types import Json
 from undeleted.games.reconstruction.fourier_queries import Report, check_size, exact_answers, hidden_half
 from undeleted.games.reconstruction.tasks import Against, CountMod
 
@@ -24,7 +26,7 @@ FACTS = {
 LARGEST = 2**17  # n queries over n counts: the work is n²
 
 
-def count_mod(world: CountMod) -> Any:
+def count_mod(world: CountMod) -> Array:
     """Answers to all n Fourier queries, by deletions alone.
 
     >>> members = np.array([0, 1, 1, 0], dtype=np.uint8)
@@ -47,12 +49,12 @@ def run(
     epsilon: Annotated[float, f"ε of every release ({NEIGHBOURS})"] = 0.1,
     against: Against = "retrain",
     seed: Annotated[int, "the same seed gives the same run"] = 7,
-) -> dict[str, Any]:
+) -> Json:
     """Play against a curator that solves CountMod with differential privacy after every deletion."""
     Budget(epsilon)
     check_size(n, 64)
     if n < 2:
-        raise BadQuestion("n = 1 has nobody to hide.", "Choose n ≥ 2.")
+        raise BadSetting("n = 1 leaves nobody to reconstruct.", "Choose n ≥ 2.")
     if n > LARGEST:
         raise TooLarge(
             "n queries over n counts", n, LARGEST, "Choose a smaller n, or the batch-queries attack."

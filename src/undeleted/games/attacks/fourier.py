@@ -1,15 +1,17 @@
-"""Reconstruct a data set from n noisy Fourier queries: what the deletion attacks feed (P9).
+"""Reconstruct a data set from n noisy Fourier queries, as the deletion attacks do (P9).
 
-noise "gaussian"   σ = c√n on every answer: the wrong fraction is Q(1/(4c)) whatever n
+noise "gaussian"   σ = c√n on every answer: the wrong fraction is Q(1/(4c)) for every n
 noise "worst"      the error that flips as many points as its size allows: 16α of them
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
-from undeleted.errors import BadQuestion
+from undeleted.errors import BadSetting
+from undeleted.foundations.arrays import Array
 from undeleted.foundations.coins import DiscreteGaussian, seeded
+from undeleted.foundations.types import Json
 from undeleted.games.reconstruction.fourier_queries import (
     Report,
     check_size,
@@ -27,7 +29,7 @@ FACTS = {
 }
 
 
-def fourier(answers: Any) -> Any:
+def fourier(answers: Array) -> Array:
     """The members, from approximate answers to all n Fourier queries.
 
     >>> members = np.array([0, 1, 1, 0, 1, 0, 0, 1], dtype=np.uint8)
@@ -44,16 +46,16 @@ def run(
     noise: Annotated[Literal["gaussian", "worst"], "the kind of error in the answers"] = "gaussian",
     against: Annotated[Literal["answers", "release-once"], "who answers the queries"] = "answers",
     seed: Annotated[int, "the same seed gives the same run"] = 7,
-) -> dict[str, Any]:
-    """Answer all queries with noise, or one query for all of them, and reconstruct."""
+) -> Json:
+    """Answer every query with noise, or all of them with one answer, and reconstruct."""
     if not 0 <= c <= 100:
-        raise BadQuestion(f"c = {c} is no size of noise.", "Choose c from 0 to 100.")
+        raise BadSetting(f"c = {c} is out of range.", "Choose c from 0 to 100.")
     check_size(n, 40)
     report, coins = Report("fourier", against, n), seeded(seed)
     members = hidden_half(n, coins)
     exact = exact_answers(members)
     answers = exact + error(members, c, noise, seed)
-    if against == "release-once":  # one answer was published, and every query is met with it
+    if against == "release-once":  # one answer was published, and every query gets it
         answers = np.full(n, answers[1 % n])
     facts = {
         "controlled": 0,
@@ -71,13 +73,13 @@ def run(
     return result
 
 
-def error(members: Any, c: float, noise: str, seed: int) -> Any:
+def error(members: Array, c: float, noise: str, seed: int) -> Array:
     """The error of the answers."""
     n = members.size
     if noise == "gaussian":
         if c == 0:
             return np.zeros(n)
-        fine = 1000  # steps of the discrete law per unit, so that small n see little of its grid
+        fine = 1000  # steps of the discrete law per unit, so that its grid matters little for small n
         drawn = seeded(f"noise {seed}").noisy(
             DiscreteGaussian(c * n**0.5 * fine), np.zeros(n, dtype=np.int64)
         )

@@ -1,23 +1,25 @@
-"""Watch two centres move on the line, and read off people who stayed (P8, Appendix A).
+"""Watch two centres move on the line, and read off the values of people who stayed (P8, Appendix A).
 
-    a far centre that stands still gives a size:   m₂ = (a − c₂')/(c₂ − c₂')   for the deleted a
+    a far centre that does not move gives a size:   m₂ = (a − c₂')/(c₂ − c₂')   for the deleted a
     sizes and centres give the total, and so at every later step   m₁ = (c₂n − T)/(c₂ − c₁)
-    centre × size is a prefix sum; less one's own points, the sum of the u leftmost others
+    centre × size is a prefix sum; minus the attacker's points, the sum of the u leftmost others
     two neighbouring u expose one person exactly
 
-Integer sums throughout; whatever does not come out whole, or not between the boundaries it should lie
-between, is dropped: a claim is never a guess.
+All sums are integers.  A result that is not an integer, or not between its two boundaries, is dropped: the
+attack never guesses.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
-from undeleted.errors import BadQuestion
+from undeleted.errors import BadSetting
+from undeleted.foundations.arrays import Array
 from undeleted.foundations.coins import DiscreteGaussian, seeded
+from undeleted.foundations.types import Json
 from undeleted.games.attacks._event_search import event_search
 from undeleted.games.attacks._two_means import TOP, TwoMeans
 from undeleted.games.reconstruction.pictures import require_writable
@@ -28,13 +30,13 @@ FACTS = {
     "learns": "people near the boundary, exactly",
     "predicts": "single jumps expose one person each",
 }
-CLEAR = 1e-3  # a sum or a size that is blurred by more than this is not used
-STILL = 1e-6  # a centre that moved less than this did not move: one point moves it by far more
+CLEAR = 1e-3  # a sum or a size with a larger error than this is not used
+STILL = 1e-6  # a centre that moved less counts as unmoved: one point moves it by far more
 
 
 @dataclass(frozen=True)
 class TwoMeansState:
-    """What was seen after some deletions: centres, how many are left, which own points are left."""
+    """What was seen after a step: the centres, how many points are left, and the points just deleted."""
 
     centres: tuple[float, float]
     n: int
@@ -42,7 +44,7 @@ class TwoMeansState:
 
 
 def kmeans_line(world: TwoMeans, margin: float = 1e-9) -> list[TwoMeansState]:
-    """Delete own points in an order that moves the boundary little by little; remember all that was seen."""
+    """Delete own points in an order that moves the boundary little by little; return all that was seen."""
     states = [TwoMeansState(world.look(), world.n, ())]
     for value in order_of(world.own, states[0].centres, 3 * margin):
         world.delete(value)
@@ -50,8 +52,8 @@ def kmeans_line(world: TwoMeans, margin: float = 1e-9) -> list[TwoMeansState]:
     return states
 
 
-def order_of(own: Any, centres: tuple[float, float], doubt: float) -> list[int]:
-    """First the points near the boundary, whose side would be in doubt; then small pushes left, then right.
+def order_of(own: Array, centres: tuple[float, float], doubt: float) -> list[int]:
+    """First the points near the boundary, whose side is uncertain; then small pushes left, then right.
 
     Deleting a point above its centre lowers the centre, and the boundary with it, by (a − c)/m.
     """
@@ -65,10 +67,10 @@ def order_of(own: Any, centres: tuple[float, float], doubt: float) -> list[int]:
     return [*near, *left, *right]
 
 
-def read_off(states: Sequence[TwoMeansState], own: Any, margin: float, blur: float = 0.0) -> dict[int, int]:
-    """People by rank among those who are not the attacker's: {rank: value}.
+def read_off(states: Sequence[TwoMeansState], own: Array, margin: float, blur: float = 0.0) -> dict[int, int]:
+    """The values of people by their rank among those who are not the attacker's: {rank: value}.
 
-    `blur` is how far a centre may be from what was published, beyond the last bits of floating point.
+    `blur` is how far a centre may be from what was published, beyond floating-point rounding.
     """
     total = total_of(states, blur)
     if total is None:
@@ -79,17 +81,17 @@ def read_off(states: Sequence[TwoMeansState], own: Any, margin: float, blur: flo
         for value in state.deleted:
             total -= value
             left.remove(value)
-        found = prefix_of(state, total, np.array(left, dtype=np.int64), margin, blur)
-        if found is None:
+        prefix = prefix_of(state, total, np.array(left, dtype=np.int64), margin, blur)
+        if prefix is None:
             continue
-        rank, value, boundary = found
+        rank, value, boundary = prefix
         known = prefixes.get(rank, (value, boundary))
         prefixes[rank] = None if known is None or known[0] != value else (value, boundary)
     return dict(_neighbours(prefixes, margin))
 
 
 def total_of(states: Sequence[TwoMeansState], blur: float = 0.0) -> int | None:
-    """The sum of all values at the first state, from the first step that lets a size be computed."""
+    """The sum of all values at the first state, from the first step that determines a size."""
     gone = 0
     if blur * states[0].n > CLEAR:
         return None
@@ -110,9 +112,9 @@ def total_of(states: Sequence[TwoMeansState], blur: float = 0.0) -> int | None:
 
 
 def prefix_of(
-    state: TwoMeansState, total: int, own: Any, margin: float, blur: float = 0.0
+    state: TwoMeansState, total: int, own: Array, margin: float, blur: float = 0.0
 ) -> tuple[int, int, float] | None:
-    """How many others the left cluster holds, their sum, and where it ends."""
+    """The number of others in the left cluster, their sum, and the boundary of the cluster."""
     c1, c2 = state.centres
     if c2 <= c1:
         return None
@@ -127,7 +129,7 @@ def prefix_of(
     return m - mine.size, round(c1 * m) - int(mine.sum()), boundary
 
 
-def _neighbours(prefixes: dict[int, tuple[int, float] | None], margin: float) -> Any:
+def _neighbours(prefixes: dict[int, tuple[int, float] | None], margin: float) -> Iterator[tuple[int, int]]:
     for rank, entry in sorted(prefixes.items()):
         following = prefixes.get(rank + 1)
         if entry is None or following is None:
@@ -143,12 +145,12 @@ def _moved(before: TwoMeansState, after: TwoMeansState, which: int) -> bool:
 
 
 def _is_whole(x: float, blur: float) -> bool:
-    """Whether a sum is whole, to 1e-8, to the last few bits of its floating point, or to a stated blur."""
+    """Whether a sum is an integer up to 1e-8, a few bits of floating-point rounding, or a stated blur."""
     return abs(x - round(x)) <= max(1e-8, 64 * abs(x) * 2.0**-52, blur)
 
 
-def people(n: int, distribution: str, seed: int) -> Any:
-    """Integers: spread evenly, or around two middles."""
+def people(n: int, distribution: str, seed: int) -> Array:
+    """Integer values: uniform, or around two centres."""
     coins = seeded(f"people {seed}")
     if distribution == "uniform":
         return coins.integers(0, TOP, n)
@@ -159,24 +161,24 @@ def people(n: int, distribution: str, seed: int) -> Any:
 def run(
     *,
     n: Annotated[int, "how many people"] = 10_000,
-    alpha: Annotated[float, "the share of them that is the attacker's"] = 0.1,
-    distribution: Annotated[Literal["uniform", "bimodal"], "how their values are spread"] = "uniform",
+    alpha: Annotated[float, "the share of them that the attacker controls"] = 0.1,
+    distribution: Annotated[Literal["uniform", "bimodal"], "how their values are distributed"] = "uniform",
     against: Annotated[
         Literal["lloyd", "sklearn", "release-once", "undeleted"], "the curator under attack"
     ] = "lloyd",
-    digits: Annotated[int, "round the centres to so many decimals first; −1 for none"] = -1,
+    digits: Annotated[int, "round the centres to this many decimals first; −1 for no rounding"] = -1,
     picture: Annotated[str, "write a picture here (.png, .svg or .html)"] = "",
     seed: Annotated[int, "the same seed gives the same run"] = 7,
-) -> dict[str, Any]:
-    """Play the game of Appendix A and count the people that were read off exactly."""
+) -> Json:
+    """Play the game of Appendix A and count the people whose values were read off exactly."""
     if not 0 < alpha < 1 or round(alpha * n) < 1 or n - round(alpha * n) < 4:
-        problem = f"n = {n} with a share of {alpha} leaves no game."
-        raise BadQuestion(problem, "Leave the attacker a point and 4 others.")
+        problem = f"n = {n} with a share of {alpha} leaves too few points."
+        raise BadSetting(problem, "Leave the attacker at least 1 point, and at least 4 others.")
     if picture:
         require_writable(picture, "altair")
     others, world, states, margin = play(n, alpha, distribution, against, seed)
-    found = read_off(_rounded(states, digits), world.own, margin, _blur(digits))
-    right = right_of(found, others)
+    claims = read_off(_rounded(states, digits), world.own, margin, _blur(digits))
+    right = right_of(claims, others)
     if picture:
         from undeleted.games.reconstruction.line_picture import line_picture
 
@@ -190,18 +192,18 @@ def run(
         "own_points": int(world.own.size),
         "deletions": world.deletions,
         "recovered_points": len(right),
-        "false_positives": len(found) - len(right),
+        "false_positives": len(claims) - len(right),
         "undeleted": int(others.size),
         "events": _events(states),
-        "works_from_digits": _least_digits(states, world.own, margin, others),
+        "fewest_digits": _least_digits(states, world.own, margin, others),
         "seed": seed,
     }
 
 
 def play(
     n: int, alpha: float, distribution: str, against: str, seed: int
-) -> tuple[Any, TwoMeans, list[TwoMeansState], float]:
-    """Those who stay, the world, all that was seen in it, and how far from the middle it may have stopped."""
+) -> tuple[Array, TwoMeans, list[TwoMeansState], float]:
+    """Those who stay, the world, everything seen in it, and how far the boundary may be from the middle."""
     values = people(n, distribution, seed)
     chosen = seeded(f"own {seed}").choose(n, round(alpha * n))
     world = TwoMeans(values, values[chosen], against, seeded(seed), seed=seed % 2**31)
@@ -228,11 +230,11 @@ def _events(states: Sequence[TwoMeansState]) -> dict[str, int]:
     return {"both_moved": moved, "unique": solved}
 
 
-def _least_digits(states: Sequence[TwoMeansState], own: Any, margin: float, others: Any) -> int | None:
-    """The fewest decimals of the centres that still give somebody away; None if no number of them does."""
+def _least_digits(states: Sequence[TwoMeansState], own: Array, margin: float, others: Array) -> int | None:
+    """The fewest decimals of the centres, up to 12, that still expose somebody; None if there are none."""
     for digits in range(13):
-        found = read_off(_rounded(states, digits), own, margin, _blur(digits))
-        if right_of(found, others):
+        claims = read_off(_rounded(states, digits), own, margin, _blur(digits))
+        if right_of(claims, others):
             return digits
     return None
 
@@ -241,6 +243,6 @@ def _blur(digits: int) -> float:
     return 0.5 * 10.0**-digits if digits >= 0 else 0.0
 
 
-def right_of(found: dict[int, int], others: Any) -> dict[int, int]:
+def right_of(claims: dict[int, int], others: Array) -> dict[int, int]:
     """The claims that are true."""
-    return {rank: v for rank, v in found.items() if 0 <= rank < others.size and others[rank] == v}
+    return {rank: v for rank, v in claims.items() if 0 <= rank < others.size and others[rank] == v}

@@ -1,24 +1,25 @@
-"""Walk a retrained median across the people who stay, by deleting one's own points on one side (P2).
+"""Walk a retrained median across the people who stay, by deleting the attacker's points on one side (P2).
 
     one-sided     n odd, K own points above the median: ⌈K/2⌉ undeleted values exposed; n even: ⌊K/2⌋
     two-sided     K/2 above, then K/2 below: half as far, and back
     alternating   one above, one below, …: back and forth over one point at most
 
-After A deletions above and B below, the median is the record of rank ⌈(n − A − B)/2⌉ + B: that counts the
-exposed for any strategy.
+After A deletions above and B below, the median is the record of rank ⌈(n − A − B)/2⌉ + B: this gives
+the number of exposed people for any strategy.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from undeleted.curate.mechanisms.frozen_median import FrozenMedian
 from undeleted.curate.mechanisms.noisy_histogram import NoisyHistogram
-from undeleted.errors import BadQuestion
+from undeleted.errors import BadSetting
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import NEIGHBOURS, Budget
 from undeleted.foundations.schema import Number, Schema
+from undeleted.foundations.types import Json, Output
 from undeleted.games.algorithm import Algorithm
 from undeleted.games.baselines.retrain import Retrain, median
 from undeleted.games.dynamic import dynamic_game
@@ -39,10 +40,10 @@ def median_walk(
     world: World,
     *,
     controlled: Sequence[int],
-    read: Callable[[Any], Any] = lambda output: output,
+    read: Callable[[Output], Output] = lambda output: output,
     strategy: str = "one-sided",
-) -> frozenset[Any]:
-    """Return the values that deletions exposed; `read` finds the median in an output.
+) -> frozenset[Output]:
+    """Return the values that deletions exposed; `read` extracts the median from an output.
 
     >>> from undeleted.foundations.coins import seeded
     >>> people = [10, 20, 30, 40, 50, 60, 70]
@@ -58,7 +59,7 @@ def median_walk(
 
 
 def in_order(above: list[int], below: list[int], strategy: str) -> list[int]:
-    """Whom to delete, and when."""
+    """The points to delete, in order."""
     if strategy == "one-sided":
         return above
     if strategy == "two-sided":
@@ -68,7 +69,7 @@ def in_order(above: list[int], below: list[int], strategy: str) -> list[int]:
 
 
 def exposed_by(n: int, above: int, below: int, strategy: str) -> int:
-    """How many records the median steps on, beside the first."""
+    """How many records become the median, besides the first."""
     sides = [s for s, _ in _sides(above, below, strategy)]
     gone_above = gone_below = 0
     ranks = {(n + 1) // 2}
@@ -86,7 +87,7 @@ def _sides(above: int, below: int, strategy: str) -> list[tuple[str, int]]:
 def run(
     *,
     n: Annotated[int, "how many people"] = 1001,
-    controlled: Annotated[int, "how many of them are the attacker's, at the ends of the line"] = 64,
+    controlled: Annotated[int, "how many of them the attacker controls, at the ends of the line"] = 64,
     strategy: Annotated[
         Literal["one-sided", "two-sided", "alternating"], "all from above, above then below, or in turn"
     ] = "one-sided",
@@ -95,19 +96,19 @@ def run(
     ] = "retrain-median",
     epsilon: Annotated[float, f"ε of the noisy histogram ({NEIGHBOURS})"] = 1.0,
     seed: Annotated[int, "the same seed gives the same run"] = 7,
-) -> dict[str, Any]:
-    """Stage the walk on generated people and count the undeleted values that it exposes."""
+) -> Json:
+    """Run the walk on generated people and count the undeleted values that it exposes."""
     if n < 1 or n > DOMAIN:
-        raise BadQuestion(f"n = {n} people cannot be generated.", f"Choose n from 1 to {DOMAIN:,}.")
-    Budget(epsilon)  # refused here whoever is attacked
+        raise BadSetting(f"n = {n} people cannot be generated.", f"Choose n from 1 to {DOMAIN:,}.")
+    Budget(epsilon)  # checked here, whichever curator is attacked
     if not 0 <= controlled <= n // 2:
         remedy = f"Choose from 0 to n // 2 = {n // 2}."
-        raise BadQuestion(f"{controlled} of {n} points cannot all lie above the median.", remedy)
+        raise BadSetting(f"{controlled} of {n} points cannot all be above the median.", remedy)
     low = 0 if strategy == "one-sided" else controlled // 2
     people, curator, read = stage(n, against, epsilon, seed)
     own = [*range(n - controlled + low, n), *range(low)]
 
-    def attacker(world: World) -> frozenset[Any]:
+    def attacker(world: World) -> frozenset[Output]:
         return median_walk(world, controlled=own, read=read, strategy=strategy)
 
     _, claims = dynamic_game(curator, attacker, people, controlled, seeded(seed))
@@ -131,7 +132,7 @@ def run(
 
 def stage(
     n: int, against: str, epsilon: float, seed: int
-) -> tuple[list[int], Algorithm, Callable[[Any], Any]]:
+) -> tuple[list[int], Algorithm, Callable[[Output], Output]]:
     """Distinct values in ascending order, the curator, and how to read a median off its output."""
     people = sorted(int(v) for v in np.unique(seeded(f"people {seed}").choose(DOMAIN, n)))
     if against == "retrain-median":

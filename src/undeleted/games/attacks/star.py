@@ -1,14 +1,16 @@
-"""One query per index, steered by deleting stars: 3kn controlled points reconstruct everybody (P5).
+"""One query per index, selected by deleting stars: 3kn controlled points reconstruct everybody (P5).
 
-release   q_i(D) + Laplace noise, for an index i within k/3k of the number of stars
+release   q_i(D) + Laplace noise, for an index i from ⌊(Star − k)/3k⌉ to ⌊(Star + k)/3k⌉
 """
 
 import math
-from typing import Annotated, Any
+from typing import Annotated
 
-from undeleted.errors import BadQuestion
+from undeleted.errors import BadSetting
+from undeleted.foundations.arrays import Array
 from undeleted.foundations.coins import DiscreteLaplace, seeded
 from undeleted.foundations.privacy import NEIGHBOURS, Budget
+from undeleted.foundations.types import Json
 from undeleted.games.reconstruction.block_attackers import settle, single
 from undeleted.games.reconstruction.fourier_queries import Report, check_size, exact_answers, hidden_half
 from undeleted.games.reconstruction.tasks import Against, BatchQueries
@@ -22,7 +24,7 @@ FACTS = {
 BETA = 0.05  # the chance that any release answers a wrong query, for the condition on k
 
 
-def star(world: BatchQueries) -> Any:
+def star(world: BatchQueries) -> Array:
     """Answers to all n queries, one after each 3k deletions.
 
     >>> import numpy as np
@@ -37,16 +39,16 @@ def star(world: BatchQueries) -> Any:
 def run(
     *,
     n: Annotated[int, "how many possible members, a power of two"] = 2**14,
-    k: Annotated[int, "how well a release must know the number of stars"] = 32,
+    k: Annotated[int, "how far a release's count of the stars may be off"] = 32,
     epsilon: Annotated[float, f"ε of every release ({NEIGHBOURS})"] = 0.5,
     against: Against = "retrain",
     seed: Annotated[int, "the same seed gives the same run"] = 7,
-) -> dict[str, Any]:
+) -> Json:
     """Play against a curator that answers one query with differential privacy after every deletion."""
     Budget(epsilon)
     check_size(n, 64)
     if k < 1:
-        raise BadQuestion(f"k = {k} leaves no index to find.", "Choose k ≥ 1.")
+        raise BadSetting(f"k = {k} gives indices without stars.", "Choose k ≥ 1.")
     report = Report("star", against, n)
     members = hidden_half(n, seeded(f"members {seed}"))
     exact = exact_answers(members)

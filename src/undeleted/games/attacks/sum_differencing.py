@@ -1,23 +1,24 @@
-"""Two sums in a row give the deleted value away (P1): accepted by the definition; leavers should know.
+"""Two consecutive sums reveal the deleted value (P1): the definition accepts this; leavers should know it.
 
     z0 − z1 = y
 
-Exact, retrained and subtracted sums all show it.  Noise that is drawn again hides it a little and wears out
+Exact, retrained and subtracted sums all reveal it.  Fresh noise hides it a little and erodes the privacy of
 those who stay; a tree over the deletions hides it within its budget.
 """
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from undeleted.curate.mechanisms.exact_sum import ExactSum
 from undeleted.curate.mechanisms.noisy_sum import NoisySum
 from undeleted.curate.statistics.clipped_sum import ClippedSum
-from undeleted.errors import BadQuestion
+from undeleted.errors import BadSetting
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import NEIGHBOURS, Budget
 from undeleted.foundations.schema import Number, Schema
+from undeleted.foundations.types import Json, Output
 from undeleted.games.algorithm import Algorithm
 from undeleted.games.baselines.recompute import Recompute
 from undeleted.games.baselines.retrain import Retrain, total
@@ -35,8 +36,8 @@ FACTS = {
 X = Number("value", min=0, max=1000)
 
 
-def sum_differencing(world: World, *, leavers: int, read: Callable[[Any], float] = float) -> list[float]:
-    """What each deletion took away.
+def sum_differencing(world: World, *, leavers: int, read: Callable[[Output], float] = float) -> list[float]:
+    """The difference between the sums before and after each deletion.
 
     >>> dynamic_game(Retrain(total), lambda w: sum_differencing(w, leavers=2), [5, 9, 1], 2, seeded(7))
     ((0, 1), (5.0, 9.0))
@@ -59,11 +60,11 @@ def run(
     ] = "retrain-sum",
     epsilon: Annotated[float, f"ε of the noisy curators ({NEIGHBOURS})"] = 1.0,
     seed: Annotated[int, "the same seed gives the same run"] = 7,
-) -> dict[str, Any]:
-    """Let people leave and count whose values the differences give away."""
+) -> Json:
+    """Let people leave and count whose values the differences reveal."""
     budget = Budget(epsilon)
     if n < 1 or not 0 <= leavers <= n:
-        raise BadQuestion(f"{leavers} of {n} people cannot leave.", "Choose 0 ≤ leavers ≤ n.")
+        raise BadSetting(f"{leavers} of {n} people cannot leave.", "Choose 0 ≤ leavers ≤ n.")
     people = [int(v) for v in seeded(f"people {seed}").integers(0, 1001, n)]
     schema = Schema([X])
     curators: dict[str, Callable[[], Algorithm]] = {
@@ -74,14 +75,14 @@ def run(
         "tree-counter": lambda: TreeCounter(ClippedSum(X), schema, budget, max(1, leavers)),
     }
     read = float if against == "retrain-sum" else lambda cells: float(cells.value[0])
-    _, found = dynamic_game(
+    _, claims = dynamic_game(
         curators[against](),
         lambda w: sum_differencing(w, leavers=leavers, read=read),
         people,
         leavers,
         seeded(seed),
     )
-    right = int(np.count_nonzero(np.array(found) == np.array(people[:leavers], dtype=float)))
+    right = int(np.count_nonzero(np.array(claims) == np.array(people[:leavers], dtype=float)))
     return {
         "attack": "sum-differencing",
         "against": against,

@@ -1,15 +1,16 @@
-"""One deletion opens the vault: a function that is silent while |D| ≥ n, retrained (P3).
+"""One deletion reveals all the others: a retrained function that outputs nothing while |D| ≥ n (P3).
 
 f(D) = ∅ if |D| ≥ n, else D
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from undeleted.curate.mechanisms.noisy_count import NoisyCount
-from undeleted.errors import BadQuestion
+from undeleted.errors import BadSetting
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import NEIGHBOURS, Budget
 from undeleted.foundations.schema import Number, Schema
+from undeleted.foundations.types import Json, Output
 from undeleted.games.algorithm import Algorithm
 from undeleted.games.baselines.threshold import Threshold
 from undeleted.games.dynamic import dynamic_game
@@ -24,8 +25,8 @@ FACTS = {
 }
 
 
-def threshold(world: World) -> tuple[Any, ...]:
-    """Delete one's own record and read whatever opens.
+def threshold(world: World) -> tuple[Output, ...]:
+    """Delete the attacker's record and return the data that are then published.
 
     >>> dynamic_game(Threshold(), threshold, [5, 9, 1], 1, seeded(7))
     ((0,), (1, 9))
@@ -41,11 +42,11 @@ def run(
     against: Annotated[Literal["threshold", "noisy-count"], "the curator under attack"] = "threshold",
     epsilon: Annotated[float, f"ε of the noisy count ({NEIGHBOURS})"] = 1.0,
     seed: Annotated[int, "the same seed gives the same run"] = 7,
-) -> dict[str, Any]:
-    """Delete one record, and count who comes out."""
+) -> Json:
+    """Delete one record, and count the people it exposes."""
     budget = Budget(epsilon)
     if not 2 <= n <= 10**7:
-        raise BadQuestion(f"n = {n} is no size for this.", "Choose n from 2 to 10,000,000.")
+        raise BadSetting(f"n = {n} is out of range.", "Choose n from 2 to 10,000,000.")
     people = [int(v) for v in seeded(f"people {seed}").integers(0, 2**20, n)]
     column = Number("value", min=0, max=2**20 - 1)
     safe = ReleaseOnce(NoisyCount(budget), Schema([column]))

@@ -1,15 +1,17 @@
-"""A pad and a pad ⊕ deleted: each uniform by itself, together the deleted point (P7, first part).
+"""A pad and pad ⊕ deleted point: each is uniform, together they reveal the point (P7, first part).
 
     z0 ⊕ z1 = x
 
-Definitions that speak of one release at a time cannot see it.  The pad is undeleted-safe all the same.
+Definitions about one release at a time miss this.  The pad is undeleted-safe nevertheless.
 """
 
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Annotated, Literal
 
-from undeleted.errors import BadQuestion
-from undeleted.foundations.coins import seeded
-from undeleted.games.algorithm import Algorithm
+from undeleted.errors import BadSetting
+from undeleted.foundations.coins import Coins, seeded
+from undeleted.foundations.types import Json
+from undeleted.games.algorithm import Algorithm, Point
 from undeleted.games.baselines.xor_pad import XorPad
 from undeleted.games.baselines.xor_undeleted import XorUndeleted
 from undeleted.games.dynamic import dynamic_game
@@ -24,7 +26,7 @@ FACTS = {
 
 
 def xor_pad(world: World) -> int:
-    """What the first and the second release hide together.
+    """The XOR of the first and the second release.
 
     >>> dynamic_game(XorPad(bits=8), xor_pad, [200, 3], 1, seeded(7))
     ((0,), 200)
@@ -42,24 +44,31 @@ def run(
         Literal["xor-pad", "xor-pad-cumulative", "two-pads"], "the curator under attack"
     ] = "xor-pad",
     seed: Annotated[int, "the same seed gives the same run"] = 7,
-) -> dict[str, Any]:
-    """Play many data sets and count how often the deleted point came out."""
+) -> Json:
+    """Play many data sets and count how often the deleted point was recovered."""
     return play("xor-pad", n, bits, trials, against, seed, wanted=lambda people: people[:1])
 
 
 def play(
-    attack: str, n: int, bits: int, trials: int, against: str, seed: int, *, wanted: Any
-) -> dict[str, Any]:
-    """The same game for both pads; `wanted` are the points that would be a hit."""
+    attack: str,
+    n: int,
+    bits: int,
+    trials: int,
+    against: str,
+    seed: int,
+    *,
+    wanted: Callable[[list[int]], list[int]],
+) -> Json:
+    """The same game for both pads; `wanted` gives the points that count as a hit."""
     if n < 2 or not 1 <= bits <= 62 or trials < 1:
-        raise BadQuestion(
-            f"n = {n}, bits = {bits}, trials = {trials} is no game.", "n ≥ 2, bits 1 … 62, trials ≥ 1."
+        raise BadSetting(
+            f"n = {n}, bits = {bits}, trials = {trials} is out of range.", "Use n ≥ 2, bits 1…62, trials ≥ 1."
         )
     hits = 0
     for trial in range(trials):
         people = [int(v) for v in seeded(f"people {seed} {trial}").integers(0, 2**bits, n)]
-        _, found = dynamic_game(curator_of(against, bits), xor_pad, people, 1, seeded(f"{seed} {trial}"))
-        hits += found in wanted(people)
+        _, claim = dynamic_game(curator_of(against, bits), xor_pad, people, 1, seeded(f"{seed} {trial}"))
+        hits += claim in wanted(people)
     guess = 1 - (1 - 2.0**-bits) ** (1 if attack == "xor-pad" else n - 1)
     predicted = 1.0 if against.startswith(attack) else guess
     return {
@@ -88,12 +97,12 @@ def curator_of(against: str, bits: int) -> Algorithm:
 
 
 class TwoPads(XorPad):
-    """Release once: a pad, and after a deletion another one that has nothing to do with anybody."""
+    """Release once: a pad, and after a deletion another pad that depends on nobody's data."""
 
-    def start(self, data: Any, coins: Any) -> int:
+    def start(self, data: Sequence[Point], coins: Coins) -> int:
         self._fresh = int(coins.integers(0, 2**self.bits, 1)[0])
         return super().start(data, coins)
 
-    def delete(self, points: Any) -> int:
+    def delete(self, points: Sequence[Point]) -> int:
         super().delete(points)
         return self._fresh

@@ -1,10 +1,11 @@
-"""A pad and a pad ⊕ somebody who stayed: each uniform, together an undeleted point (P7, second part).
+"""A pad and pad ⊕ a remaining point: each is uniform, together they reveal the point (P7, second part).
 
 z0 ⊕ z1 = y        for a y drawn from those who remain
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
+from undeleted.foundations.types import Json
 from undeleted.games.attacks.xor_pad import play, xor_pad
 from undeleted.games.worlds import World
 
@@ -17,7 +18,7 @@ FACTS = {
 
 
 def xor_undeleted(world: World) -> int:
-    """What the first and the second release hide together.
+    """The XOR of the first and the second release.
 
     >>> from undeleted.games.baselines.xor_undeleted import XorUndeleted
     >>> from undeleted.foundations.coins import seeded
@@ -38,6 +39,6 @@ def run(
         "the curator under attack",
     ] = "xor-undeleted",
     seed: Annotated[int, "the same seed gives the same run"] = 7,
-) -> dict[str, Any]:
-    """Play many data sets and count how often somebody who stayed came out."""
+) -> Json:
+    """Play many data sets and count how often a remaining point was recovered."""
     return play("xor-undeleted", n, bits, trials, against, seed, wanted=lambda people: people[1:])

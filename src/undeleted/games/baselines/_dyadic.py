@@ -15,7 +15,7 @@ from undeleted.curate.statistics import Statistic
 from undeleted.errors import BadBudget, BudgetSpent
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.coins import Coins, Law
-from undeleted.foundations.privacy import Budget, Privacy, Zcdp, calibrate
+from undeleted.foundations.privacy import Budget, Noise, Zcdp, as_noise, calibrate
 from undeleted.foundations.schema import Schema
 from undeleted.games.baselines._points import Point, Points, nonempty, started, without
 
@@ -27,11 +27,12 @@ def levels_of(length: int) -> int:
     return max(1, length.bit_length())
 
 
-def noise_for(statistic: Statistic, noise: Privacy | Law, times: int) -> tuple[Law, ...]:
-    """A law per block of the statistic, for a person who is in `times` noisy sums of it."""
+def noise_for(statistic: Statistic, budget: Noise, times: int) -> tuple[Law, ...]:
+    """One law per block of the statistic, for a person who is in `times` of its noisy sums."""
+    noise = as_noise(budget)
     if isinstance(noise, Budget | Zcdp):
         return calibrate([statistic.sensitivity], noise, times=times)[0]
-    return (noise,) * len(statistic.blocks)
+    return noise if isinstance(noise, tuple) else (noise,) * len(statistic.blocks)
 
 
 class Continual:
@@ -45,15 +46,15 @@ class Continual:
         self._stream: list[tuple[Point, ...]] = []
 
     def _begin(self, data: Sequence[Point]) -> IntArray:
-        """Take the data; their exact total."""
+        """Take the data and return their exact total."""
         self._left, self._stream = nonempty(data, self), []
         return Arrays(self.schema.table(list(self._left))).total(self.statistic)
 
     def _advance(self, points: Sequence[Point]) -> int:
-        """Delete points, within the plan; how many requests there have been by now.
+        """Delete points within the horizon, and return the number of requests so far.
 
-        A request is one element of the stream, however many people it names: with an element a person, one
-        person more or fewer would move all later ones to other blocks, and that would show.
+        A request is one element of the stream, however many people it names.  With one element per person,
+        one person more or fewer would move all later elements to other blocks, which would be visible.
         """
         left = without(started(self._left, self), points)
         if len(self._stream) >= self.horizon:
@@ -63,7 +64,7 @@ class Continual:
         return len(self._stream)
 
     def _deleted(self, start: int, end: int) -> IntArray:
-        """What the requests start, …, end − 1 took away."""
+        """The total that the requests start, …, end − 1 removed."""
         points = [point for batch in self._stream[start:end] for point in batch]
         gone = self.statistic.of(self.schema.table(points))
         total = np.zeros(self.statistic.size, dtype=np.int64)

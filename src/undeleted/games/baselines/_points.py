@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import TypeAlias
 
-from undeleted.errors import NoRecords, NotStarted, NotThere
+from undeleted.errors import NoRecords, NotStarted, RecordNotFound
 
 Point: TypeAlias = Hashable
 Points: TypeAlias = tuple[Point, ...]
@@ -18,18 +18,18 @@ def started(points: Points | None, what: object) -> Points:
 
 
 def nonempty(data: Sequence[Point], what: object) -> Points:
-    """The first data, checked."""
+    """The initial data, checked not to be empty."""
     if len(data) == 0:
         raise NoRecords(type(what).__name__)
     return tuple(data)
 
 
 def without(points: Points, deleted: Sequence[Point]) -> Points:
-    """The points less one copy of each deleted one, in their order; nothing is changed on error."""
+    """The points without one copy of each deleted one, in their order; an error changes nothing."""
     gone = Counter(deleted)
     lacking = gone - Counter(points)
     if lacking:
-        raise NotThere(lacking.total())
+        raise RecordNotFound(lacking.total())
     left = []
     for point in points:
         if gone[point]:

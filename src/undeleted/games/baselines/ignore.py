@@ -3,22 +3,22 @@
     start    z = M(D)
     delete   z
 
-Undeleted-safe, as nothing ever changes; the answer drifts away from those who remain, by group privacy
-alone does it hide the leavers.
+Undeleted-safe, because nothing ever changes.  But the answer drifts away from those who remain, and only
+group privacy hides the leavers.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms import Mechanism
 from undeleted.foundations.coins import Coins
 from undeleted.foundations.schema import Schema
+from undeleted.foundations.types import Output
 from undeleted.games.baselines._points import Point, Points, nonempty, started, without
 
 
 class Ignore:
-    """The first release of a mechanism, for ever.
+    """A curator that publishes the first release of a mechanism and never changes it.
 
     >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.curate.mechanisms.exact_sum import ExactSum
@@ -29,16 +29,16 @@ class Ignore:
     True
     """
 
-    def __init__(self, mechanism: Mechanism[Any, Any], schema: Schema) -> None:
+    def __init__(self, mechanism: Mechanism[Output, Output], schema: Schema) -> None:
         self.mechanism, self.schema = mechanism, schema
         self._left: Points | None = None
-        self._first: Any = None
+        self._first: Output = None
 
-    def start(self, data: Sequence[Point], coins: Coins) -> Any:
+    def start(self, data: Sequence[Point], coins: Coins) -> Output:
         self._left = nonempty(data, self)
         self._first = self.mechanism.release(Arrays(self.schema.table(self._left)), coins)
         return self._first
 
-    def delete(self, points: Sequence[Point]) -> Any:
+    def delete(self, points: Sequence[Point]) -> Output:
         self._left = without(started(self._left, self), points)
         return self._first

@@ -1,10 +1,10 @@
 """Medians from hidden range counts whose noise is drawn only where the search passes.
 
     start    walk down to the median, drawing the noise of the children on the way and remembering it
-    delete   D ← D ∖ {y};  walk again, drawing what is new
+    delete   D ← D ∖ {y};  walk again, drawing only noise that is new
 
-The same law as medians read off a whole hidden tree, at a fraction of its cost: and like them not
-undeleted-safe, because a later walk shows noise, and counts, that the first answer did not.
+The law is the same as for medians of a full hidden tree, at a fraction of its cost.  Like them it is not
+undeleted-safe, because a later walk reveals noise and counts that the first answer did not.
 """
 
 from collections.abc import Sequence
@@ -13,25 +13,25 @@ import numpy as np
 
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.statistics.prefix import Prefix
-from undeleted.foundations.coins import Coins, Law
-from undeleted.foundations.privacy import Budget, Zcdp
+from undeleted.foundations.coins import Coins
+from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import Number, Schema
 from undeleted.games.baselines._points import Point, Points, nonempty, started, without
 from undeleted.games.leaky.hidden_range_median import HiddenRangeMedian, descend
 
 
 class LazyRangeMedian:
-    """A hidden tree of noisy counts that exists only where it was looked at.
+    """A hidden tree of noisy counts that is drawn only where a walk visited it.
 
     >>> from undeleted.foundations.coins import seeded
-    >>> curator = LazyRangeMedian(Number("age", min=0, max=120), Budget(1.0))
+    >>> curator = LazyRangeMedian(Number("age", min=0, max=120), 1.0)
     >>> curator.start([20, 30, 40] * 2000, seeded(7)), curator.delete([20] * 1999)
     (30, 40)
     """
 
-    def __init__(self, column: Number, noise: Budget | Zcdp | Law, branching: int | None = None) -> None:
+    def __init__(self, column: Number, budget: Noise, branching: int | None = None) -> None:
         self.column, self.schema = column, Schema([column])
-        self._whole = HiddenRangeMedian(column, noise, branching).hidden
+        self._whole = HiddenRangeMedian(column, budget, branching).hidden
         self._left: Points | None = None
         self._coins: Coins | None = None
         self._noise: dict[tuple[int, int], list[int]] = {}

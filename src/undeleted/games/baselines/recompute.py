@@ -3,13 +3,12 @@
     start    z = M(D; fresh coins)
     delete   D ← D ∖ {y};  z = M(D; fresh coins)
 
-With a fixed ε each time, k deletions cost the people who stay (k + 1)·ε, and averaging the releases wears
-the noise away.  With a budget split over a planned number of releases the cost is kept, and the error
-grows with the plan: `split_over` calibrates that.
+With a fixed ε each time, k deletions cost the people who stay (k + 1)·ε, and averaging the releases
+gradually removes the noise.  With a budget split over a planned number of releases the cost stays within the
+budget, and the error grows with that number: `split_over` calibrates this.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.releases.linear import Linear
@@ -17,6 +16,7 @@ from undeleted.errors import BadBudget, BudgetSpent
 from undeleted.foundations.coins import Coins
 from undeleted.foundations.privacy import Privacy, calibrate
 from undeleted.foundations.schema import Schema
+from undeleted.foundations.types import Output
 from undeleted.games.baselines._points import Point, Points, nonempty, started, without
 
 
@@ -42,7 +42,7 @@ class Recompute:
 
     @classmethod
     def split_over(
-        cls, releases: int, make: Callable[[Any], Linear], budget: Privacy, schema: Schema
+        cls, releases: int, make: Callable[[Output], Linear], budget: Privacy, schema: Schema
     ) -> "Recompute":
         """Share a budget among a planned number of releases; `make(noise)` builds the mechanism."""
         if releases < 1:
@@ -51,17 +51,17 @@ class Recompute:
         [noise] = calibrate([whole.statistic.sensitivity], budget, rows=whole.rows_per_person, times=releases)
         return cls(make(noise), schema, releases=releases)
 
-    def start(self, data: Sequence[Point], coins: Coins) -> Any:
+    def start(self, data: Sequence[Point], coins: Coins) -> Output:
         self._left, self._coins, self._made = nonempty(data, self), coins, 0
         return self._release(self._left)
 
-    def delete(self, points: Sequence[Point]) -> Any:
+    def delete(self, points: Sequence[Point]) -> Output:
         left = without(started(self._left, self), points)
         released = self._release(left)
         self._left = left
         return released
 
-    def _release(self, left: Points) -> Any:
+    def _release(self, left: Points) -> Output:
         if self.releases is not None and self._made >= self.releases:
             raise BudgetSpent(f"release {self._made + 1}", 1 / self.releases, 0.0, 1.0)
         assert self._coins is not None

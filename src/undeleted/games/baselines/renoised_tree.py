@@ -1,12 +1,12 @@
-"""Continual observation with the data in the stream: their total is noised again and again (M9).
+"""Continual observation with the data in the stream: their total gets fresh noise repeatedly (M9).
 
 stream   Σ s(x),  −s(y1),  −s(y2), …
 output   noisy prefix sums by a binary tree
 
 to whom          what
 everybody        ε-DP over the whole transcript
-those who stay   *not* undeleted-safe: the blocks that hold the first element draw fresh noise around the
-                 data after deletions 1, 3, 7, …, so the later outputs tell more about D than the first
+those who stay   *not* undeleted-safe: the blocks that contain the first element add fresh noise to the data
+                 after deletions 1, 3, 7, …, so the later outputs reveal more about D than the first
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from undeleted.curate.releases.linear import Cells
 from undeleted.curate.statistics import Statistic
 from undeleted.foundations.arrays import IntArray
-from undeleted.foundations.coins import Coins, Law
-from undeleted.foundations.privacy import Privacy
+from undeleted.foundations.coins import Coins
+from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import Schema
 from undeleted.games.baselines._dyadic import Continual, Dyadic, levels_of, noise_for
 from undeleted.games.baselines._points import Point
@@ -24,7 +24,7 @@ from undeleted.games.baselines._points import Point
 class RenoisedTree(Continual):
     """The textbook tree counter on a data set and its deletions.
 
-    `horizon` is the most deletion requests, of any number of people each.
+    `horizon` is the largest number of deletion requests; each may name any number of people.
 
     >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.foundations.privacy import Budget
@@ -35,10 +35,10 @@ class RenoisedTree(Continual):
     (array([3]), array([2]), array([1]))
     """
 
-    def __init__(self, statistic: Statistic, schema: Schema, noise: Privacy | Law, horizon: int) -> None:
+    def __init__(self, statistic: Statistic, schema: Schema, budget: Noise, horizon: int) -> None:
         super().__init__(statistic, schema, horizon)
         # A person is in the blocks of the first element and, on leaving, in those of the deletion.
-        self.laws = noise_for(statistic, noise, 2 * levels_of(horizon + 1))
+        self.laws = noise_for(statistic, budget, 2 * levels_of(horizon + 1))
 
     def start(self, data: Sequence[Point], coins: Coins) -> Cells:
         self._total = self._begin(data)
@@ -50,6 +50,6 @@ class RenoisedTree(Continual):
         return Cells(self._tree.prefix(1 + length))
 
     def _elements(self, start: int, end: int) -> IntArray:
-        """The sum of the stream's elements, of which the data are the first."""
+        """The sum of these elements of the stream; the data are the first element."""
         deleted = self._deleted(max(0, start - 1), end - 1)
         return self._total - deleted if start == 0 else -deleted

@@ -1,30 +1,30 @@
 """Perfect retraining: compute any function again on what is left (M10).
 
-What unlearning strives for, and what leaks:
+This is what unlearning aims for, and it leaks:
 
 start    f(D)
 delete   D ← D ∖ {y};  f(D)
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from undeleted.foundations.coins import Coins
+from undeleted.foundations.types import Output
 from undeleted.games.baselines._points import Point, Points, nonempty, started, without
 
 
-def total(points: tuple[Any, ...]) -> Any:
+def total(points: tuple[Output, ...]) -> Output:
     """The exact sum."""
     return sum(points)
 
 
-def median(points: tuple[Any, ...]) -> Any:
-    """The lower median: of an even number of points the smaller of the two in the middle; None of none."""
+def median(points: tuple[Output, ...]) -> Output:
+    """The lower median: the smaller of the two middle points if their number is even; None without points."""
     return sorted(points)[(len(points) - 1) // 2] if points else None
 
 
 class Retrain:
-    """The function of the remaining data, after every deletion.
+    """A curator that computes the function of the remaining data after every deletion.
 
     >>> from undeleted.foundations.coins import seeded
     >>> curator = Retrain(median)
@@ -32,14 +32,14 @@ class Retrain:
     (5, 0, 0)
     """
 
-    def __init__(self, function: Callable[[Points], Any]) -> None:
+    def __init__(self, function: Callable[[Points], Output]) -> None:
         self.function = function
         self._left: Points | None = None
 
-    def start(self, data: Sequence[Point], coins: Coins) -> Any:
+    def start(self, data: Sequence[Point], coins: Coins) -> Output:
         self._left = nonempty(data, self)
         return self.function(self._left)
 
-    def delete(self, points: Sequence[Point]) -> Any:
+    def delete(self, points: Sequence[Point]) -> Output:
         self._left = without(started(self._left, self), points)
         return self.function(self._left)

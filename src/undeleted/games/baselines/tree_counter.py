@@ -1,12 +1,12 @@
-"""Continual observation as a first noisy total, less a binary-tree count of the deletion stream (M9).
+"""Continual observation: a first noisy total minus a binary-tree count of the deletion stream (M9).
 
 start    y = Σ s(x) + η
 delete   y − (noisy prefix sum of the deleted contributions)
 
 to whom          what
 everybody        ε-DP over the whole transcript: half the budget for the first total, half for the tree;
-                 a leaver's own deletion is hidden too, which subtracting exactly does not do
-those who stay   perfectly undeleted-safe besides: the tree's sums and noise do not depend on them
+                 a leaver's own deletion is hidden too; exact subtraction does not hide it
+those who stay   also perfectly undeleted-safe: the tree's sums and noise do not depend on them
 the price        the error grows with the logarithm of the planned number of deletions
 """
 
@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 from undeleted.curate.releases.linear import Cells, add_noise
 from undeleted.curate.statistics import Statistic
-from undeleted.foundations.coins import Coins, Law
-from undeleted.foundations.privacy import Budget, Privacy, Zcdp, split
+from undeleted.foundations.coins import Coins
+from undeleted.foundations.privacy import Budget, Noise, Zcdp, as_noise, split
 from undeleted.foundations.schema import Schema
 from undeleted.games.baselines._dyadic import Continual, Dyadic, levels_of, noise_for
 from undeleted.games.baselines._points import Point
@@ -24,7 +24,7 @@ from undeleted.games.baselines._points import Point
 class TreeCounter(Continual):
     """Any statistic under continual observation.
 
-    `horizon` is the most deletion requests, of any number of people each.
+    `horizon` is the largest number of deletion requests; each may name any number of people.
 
     >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.foundations.schema import Number
@@ -34,8 +34,9 @@ class TreeCounter(Continual):
     (array([3]), array([2]), array([1]))
     """
 
-    def __init__(self, statistic: Statistic, schema: Schema, noise: Privacy | Law, horizon: int) -> None:
+    def __init__(self, statistic: Statistic, schema: Schema, budget: Noise, horizon: int) -> None:
         super().__init__(statistic, schema, horizon)
+        noise = as_noise(budget)
         first, later = split(noise, [1, 1]) if isinstance(noise, Budget | Zcdp) else (noise, noise)
         self.first_laws = noise_for(statistic, first, 1)
         self.stream_laws = noise_for(statistic, later, levels_of(horizon))

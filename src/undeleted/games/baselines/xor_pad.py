@@ -1,4 +1,4 @@
-"""A random pad, then pad ⊕ deleted: uniform one by one, yet two give the deleted away (P7).
+"""A random pad, then pad ⊕ deleted point: each is uniform, but two reveal the deleted point (P7).
 
     start    z uniform on d bits, whatever the data
     delete   z ⊕ x              z the initial pad
@@ -43,7 +43,7 @@ class XorPad:
 
 
 def draw_pad(bits: int, coins: Coins) -> int:
-    """A uniform word of so many bits."""
+    """A uniform word of this many bits."""
     return sum(int(bit) << place for place, bit in enumerate(coins.bits(bits)))
 
 

@@ -1,4 +1,4 @@
-"""A random pad, then pad ⊕ somebody who stayed: uniform one by one, yet two expose an undeleted point (P7).
+"""A random pad, then pad ⊕ a remaining point: each is uniform, but two reveal an undeleted point (P7).
 
 start    z uniform on d bits, whatever the data
 delete   z ⊕ y, with y drawn from the remaining points       z the initial pad

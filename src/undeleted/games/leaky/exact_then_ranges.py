@@ -4,7 +4,7 @@
     forget    P ← P − #deleted
     answer    median(P)
 
-The best first answer there is, at the price of its privacy; the updates cost what P costs.
+The first answer is the best possible, at the cost of its privacy; the updates cost what P costs.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from undeleted.games.leaky.hidden_range_median import HiddenRangeMedian
 
 @dataclass(frozen=True)
 class ExactThenRanges(HiddenRangeMedian):
-    """An exact first median, noisy ones after deletions.
+    """An exact first median, and noisy medians after deletions.
 
     >>> from undeleted.foundations.coins import seeded
     >>> from undeleted.curate.engines.arrays import Arrays

@@ -1,11 +1,11 @@
-"""Medians read off hidden range counts: not safe by itself, (k, g)-safe with g = the counts.
+"""Medians of hidden range counts: not safe without leakage, (k, g)-safe with g = the counts.
 
     release   P = range counts with noise, hidden;  z0 = median(P)
     forget    P ← P − #deleted
     answer    median(P)
 
-Each answer tells a little more of P than the first one did, and that is new information about those who
-stay.  Told all of P, which is differentially private, a simulator needs nothing else.
+Each later answer reveals a little more of P, and that is new information about those who stay.  A simulator
+that is given all of P, which is differentially private, needs nothing else.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +16,8 @@ from undeleted.curate.engines import Totals
 from undeleted.curate.mechanisms.range_counts import RangeCounts
 from undeleted.curate.releases.linear import Cells
 from undeleted.curate.statistics import Contribution
-from undeleted.foundations.coins import Coins, Law
-from undeleted.foundations.privacy import Budget, Zcdp
+from undeleted.foundations.coins import Coins
+from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import Number, Table
 
 
@@ -29,20 +29,20 @@ class HiddenRangeMedian:
     >>> from undeleted.curate.engines.arrays import Arrays
     >>> from undeleted.foundations.schema import Schema
     >>> age = Number("age", min=0, max=120)
-    >>> people, mechanism = Schema([age]), HiddenRangeMedian(age, Budget(1.0))
+    >>> people, mechanism = Schema([age]), HiddenRangeMedian(age, 1.0)
     >>> first, leakage = mechanism.release(Arrays(people.table([20, 30, 40] * 2000)), seeded(7))
     >>> first, mechanism.answer(mechanism.forget(leakage, mechanism.contribution(people.table([20] * 1999))))
     (30, 40)
     """
 
     column: Number
-    noise: Budget | Zcdp | Law
+    budget: Noise
     branching: int | None = None
 
     @cached_property
     def hidden(self) -> RangeCounts:
         """The mechanism whose release is the leakage."""
-        return RangeCounts(self.column, self.noise, self.branching)
+        return RangeCounts(self.column, self.budget, self.branching)
 
     def release(self, totals: Totals, coins: Coins) -> tuple[int | float, Cells]:
         leakage = self.hidden.release(totals, coins)
@@ -65,7 +65,7 @@ class HiddenRangeMedian:
 
 
 def descend(children: Callable[[int, int], Sequence[int]], levels: int) -> int:
-    """The leaf where the counts, clamped at zero, pass one half; asks for children along one path only."""
+    """The leaf where the counts, clamped at zero, pass one half; calls `children` along one path only."""
     node, target = 0, 0.0
     for level in range(levels):
         counts = [max(0, count) for count in children(level, node)]

@@ -1,20 +1,23 @@
 """Attackers of the batch-queries task: they delete stars, and see one block of answers after another.
 
 single    delete 3k stars a round and take one release per block: the theorem's attacker
-average   look after every star, and average the releases whose block is forced
-all       look after every star; a release whose block is in doubt goes to the block it resembles
+average   read a release after every star, and average the releases with only one valid block
+all       read a release after every star; one with several valid blocks goes to the block it resembles
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
+from undeleted.foundations.arrays import Array
 from undeleted.games.reconstruction.tasks import BatchQueries
 
-Progress = Any  # called with the share of the work that is done
+Progress: TypeAlias = Callable[[Array, int], None] | None  # called with the answers so far, and the block
+BlockAttacker: TypeAlias = Callable[[BatchQueries, Progress], Array]
 
 
-def single(world: BatchQueries, progress: Progress = None) -> Any:
+def single(world: BatchQueries, progress: Progress = None) -> Array:
     """One release per block, from the last block to the first."""
     answers = np.empty(world.n)
     for block in range(world.blocks, 0, -1):
@@ -26,8 +29,8 @@ def single(world: BatchQueries, progress: Progress = None) -> Any:
     return answers
 
 
-def average(world: BatchQueries, progress: Progress = None) -> Any:
-    """The mean of the releases whose block is forced."""
+def average(world: BatchQueries, progress: Progress = None) -> Array:
+    """The mean of the releases with only one valid block."""
     sums, counts = np.zeros(world.n), np.zeros(world.blocks, dtype=np.int64)
     for _ in range(world.controlled):
         low, high = world.valid()
@@ -39,10 +42,10 @@ def average(world: BatchQueries, progress: Progress = None) -> Any:
     return (sums.reshape(world.blocks, -1) / np.maximum(counts, 1)[:, None]).ravel()
 
 
-def everything(world: BatchQueries, progress: Progress = None) -> Any:
-    """All releases: forced ones first, then those in doubt go to the nearer of their valid blocks."""
+def everything(world: BatchQueries, progress: Progress = None) -> Array:
+    """All releases: first those with one valid block; the others go to the nearest of their valid blocks."""
     sums, counts = np.zeros((world.blocks, world.t)), np.zeros(world.blocks, dtype=np.int64)
-    doubtful: list[tuple[int, int, Any]] = []
+    doubtful: list[tuple[int, int, Array]] = []
     for _ in range(world.controlled):
         low, high = world.valid()
         released = world.look()
@@ -53,13 +56,13 @@ def everything(world: BatchQueries, progress: Progress = None) -> Any:
             doubtful.append((low, high, released))
         world.delete(1)
         if len(doubtful) > 4 * world.k:
-            _settle(doubtful[: 2 * world.k], sums, counts)
+            _assign_doubtful(doubtful[: 2 * world.k], sums, counts)
             del doubtful[: 2 * world.k]
-    _settle(doubtful, sums, counts)
+    _assign_doubtful(doubtful, sums, counts)
     return (sums / np.maximum(counts, 1)[:, None]).ravel()
 
 
-def _settle(doubtful: list[tuple[int, int, Any]], sums: Any, counts: Any) -> None:
+def _assign_doubtful(doubtful: list[tuple[int, int, Array]], sums: Array, counts: Array) -> None:
     for low, high, released in doubtful:
         candidates = [b for b in range(low, high + 1) if counts[b - 1]]
         if not candidates:
@@ -70,10 +73,10 @@ def _settle(doubtful: list[tuple[int, int, Any]], sums: Any, counts: Any) -> Non
         counts[nearest - 1] += 1
 
 
-def settle(answers: Any, world: BatchQueries) -> Any:
-    """Use what is public: half of the n are members, and an honest answer lies near n/4.
+def settle(answers: Array, world: BatchQueries) -> Array:
+    """Correct the answers by what is public: half of the n are members, and an honest answer is near n/4.
 
-    Without this, one release that answers another block could put |D| itself where a query belongs.
+    Without this, a release that answers another block could put |D| itself in place of a query's answer.
     """
     answers[0] = world.n / 2
     spread = 6 * np.sqrt(world.spread**2 + world.n / 16)

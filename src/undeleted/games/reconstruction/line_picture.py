@@ -1,22 +1,34 @@
-"""A picture of two means losing their points: the boundary as it walks, and the people who fell out."""
+"""A chart of two means as points are deleted: the moving boundary, and the people it exposed."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
+from undeleted.foundations.arrays import Array
 from undeleted.games.reconstruction.pictures import require_writable
 
+if TYPE_CHECKING:
+    import altair as alt
 
-def line_picture(path: str, others: Any, states: Sequence[Any], found: Mapping[int, int]) -> None:
-    """A chart in a file."""
+
+class HasCentres(Protocol):
+    """Two means at one moment."""
+
+    @property
+    def centres(self) -> tuple[float, float]:
+        """The two centres."""
+
+
+def line_picture(path: str, others: Array, states: Sequence[HasCentres], claims: Mapping[int, int]) -> None:
+    """Write the chart to a file."""
     target = require_writable(path, "altair")
-    chart = line_chart(others, states, found)
+    chart = line_chart(others, states, claims)
     if target.suffix == ".html":
         chart.save(target, inline=True)
     else:
         chart.save(target)
 
 
-def line_chart(others: Any, states: Sequence[Any], found: Mapping[int, int]) -> Any:
+def line_chart(others: Array, states: Sequence[HasCentres], claims: Mapping[int, int]) -> "alt.VConcatChart":
     """The boundary after every deletion, those who stayed near it, and those who were read off."""
     import altair as alt
 
@@ -24,14 +36,14 @@ def line_chart(others: Any, states: Sequence[Any], found: Mapping[int, int]) -> 
     low, high = min(w["value"] for w in walk), max(w["value"] for w in walk)
     pad = 0.05 * (high - low) + 1
     near = [int(v) for v in others if low - pad <= v <= high + pad]
-    exposed = set(found.values())
+    exposed = set(claims.values())
     dots = [{"value": v, "who": "read off exactly" if v in exposed else "stayed hidden"} for v in near]
     scale = alt.Scale(domain=[low - pad, high + pad])
     path_of = alt.Chart(alt.InlineData(values=walk)).mark_line(color="#4c78a8", strokeWidth=1)
     first, last = ("{:,.1f} and {:,.1f}".format(*s.centres) for s in (states[0], states[-1]))
     title = alt.Title(
-        "The boundary between the two means walks as points are deleted",
-        subtitle=f"centres at first {first}, at last {last}; {len(found)} people read off",
+        "The boundary between the two means moves as points are deleted",
+        subtitle=f"first centres {first}, last centres {last}; {len(claims)} people read off",
     )
     line = path_of.encode(
         x=alt.X("value:Q", scale=scale, title="value"),

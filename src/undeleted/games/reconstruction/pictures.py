@@ -6,12 +6,14 @@ import io
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from undeleted.errors import BadFile, BadQuestion
+from undeleted.errors import BadFile, BadSetting, MissingExtra
+from undeleted.foundations.arrays import Array
+from undeleted.games.reconstruction.block_attackers import BlockAttacker
 from undeleted.games.reconstruction.fourier_queries import reconstruct
+from undeleted.games.reconstruction.tasks import BatchQueries
 
 FRAMES = (0.25, 0.5, 0.75, 1.0)
 
@@ -22,8 +24,8 @@ def sides(n: int) -> tuple[int, int]:
     return 1 << half, n >> half
 
 
-def hidden_picture(n: int) -> Any:
-    """Rings and a wave that we draw ourselves, half black and half white."""
+def hidden_picture(n: int) -> Array:
+    """A generated image of rings and a wave, half black and half white."""
     height, width = sides(n)
     y, x = np.mgrid[0:height, 0:width]
     u, v = x / width - 0.5, y / height - 0.5
@@ -36,24 +38,24 @@ def hidden_picture(n: int) -> Any:
 
 
 def reconstruction_picture(
-    path: str, n: int, world: Callable[[bool], Any], attacker: Callable[..., Any]
+    path: str, n: int, world: Callable[[bool], BatchQueries], attacker: BlockAttacker
 ) -> None:
-    """Two rows of frames: what the attacker sees of a curator that retrains, and of a release-once one."""
+    """Write two rows of frames: what an attacker sees of a retraining curator, and of a release-once one."""
     target = require_writable(path, "PIL")
     save_image(frames_of(n, world, attacker), target)
 
 
-def frames_of(n: int, world: Callable[[bool], Any], attacker: Callable[..., Any]) -> Any:
+def frames_of(n: int, world: Callable[[bool], BatchQueries], attacker: BlockAttacker) -> Array:
     """The pixels of both rows."""
     rows = [_frames(n, world(frozen), attacker) for frozen in (False, True)]
     return np.concatenate([np.concatenate(row, axis=1) for row in rows], axis=0)
 
 
-def seen_after(n: int, world: Any, attacker: Callable[..., Any], blocks: int) -> tuple[Any, Any]:
-    """What the attacker sees when so many blocks were answered: pixels, and who it thinks is a member."""
-    at: list[Any] = []
+def seen_after(n: int, world: BatchQueries, attacker: BlockAttacker, blocks: int) -> tuple[Array, Array]:
+    """What the attacker sees after `blocks` answered blocks: pixels, and its guess of the members."""
+    at: list[Array] = []
 
-    def progress(answers: Any, block: int) -> None:
+    def progress(answers: Array, block: int) -> None:
         if world.blocks - block + 1 == blocks:
             at.append(_known(answers, block, n, world.t))
 
@@ -62,20 +64,20 @@ def seen_after(n: int, world: Any, attacker: Callable[..., Any], blocks: int) ->
     return _grey(estimate, n), estimate > 0.5
 
 
-def _known(answers: Any, block: int, n: int, t: int) -> Any:
-    """The answers from this block on; what is not known yet is taken at its mean."""
+def _known(answers: Array, block: int, n: int, t: int) -> Array:
+    """The answers from this block on; an answer that is not known yet is replaced by its mean."""
     known = answers.copy()
     known[: (block - 1) * t] = n / 4
     known[0] = n / 2  # how many members there are is public
     return known
 
 
-def _frames(n: int, world: Any, attacker: Callable[..., Any]) -> list[Any]:
+def _frames(n: int, world: BatchQueries, attacker: BlockAttacker) -> list[Array]:
     """x̂ after a quarter, a half, … of the blocks."""
-    frames: list[Any] = []
+    frames: list[Array] = []
     wanted = [round(world.blocks * (1 - share)) + 1 for share in FRAMES]
 
-    def progress(answers: Any, block: int) -> None:
+    def progress(answers: Array, block: int) -> None:
         while len(frames) < len(FRAMES) and block <= wanted[len(frames)]:
             frames.append(_grey(reconstruct(_known(answers, block, n, world.t)), n))
 
@@ -85,7 +87,7 @@ def _frames(n: int, world: Any, attacker: Callable[..., Any]) -> list[Any]:
     return frames
 
 
-def _grey(estimate: Any, n: int) -> Any:
+def _grey(estimate: Array, n: int) -> Array:
     frame = np.clip(255 * estimate, 0, 255).astype(np.uint8).reshape(sides(n))
     return np.pad(frame, 4, constant_values=128)
 
@@ -94,21 +96,19 @@ def require_writable(path: str, library: str) -> Path:
     """Refuse a picture that cannot be made or written, before the work begins."""
     target = Path(path)
     if target.suffix not in (".png", ".svg", ".html"):
-        problem = f"{target.suffix or 'no ending'} is no kind of picture."
-        raise BadQuestion(problem, "End it in .png, .svg or .html.")
+        problem = f"{target.suffix or 'no ending'} is not a picture format."
+        raise BadSetting(problem, "Give a file name that ends in .png, .svg or .html.")
     if not target.parent.is_dir() or target.is_dir():
-        raise BadFile(path, "cannot be written there.", "Choose a folder that exists.")
+        raise BadFile(path, "is not a file in an existing folder.", "Choose a folder that exists.")
     if not os.access(target if target.exists() else target.parent, os.W_OK):
-        raise BadFile(path, "may not be written.", "Choose another place.")
+        raise BadFile(path, "is not writable.", "Choose another path.")
     if importlib.util.find_spec(library) is None:
-        raise BadQuestion(
-            f"this picture needs {library}.", "Install it with `pip install 'undeleted[plots]'`."
-        )
+        raise MissingExtra("this picture", library, "plots")
     return target
 
 
-def save_image(pixels: Any, target: Path) -> None:
-    """Grey pixels as PNG, or as a PNG inside SVG or HTML; needs the `plots` extra."""
+def save_image(pixels: Array, target: Path) -> None:
+    """Write grey pixels as PNG, or as a PNG inside SVG or HTML; needs the `plots` extra."""
     from PIL import Image
 
     image = Image.fromarray(pixels)
@@ -128,7 +128,7 @@ def save_image(pixels: Any, target: Path) -> None:
     target.write_text(svg if target.suffix == ".svg" else page, encoding="utf-8")
 
 
-def as_png(pixels: Any) -> str:
+def as_png(pixels: Array) -> str:
     """Grey pixels as a PNG, in base64."""
     from PIL import Image
 

@@ -1,13 +1,14 @@
-"""The paper's tasks as curators: solved with differential privacy each time, retrained after every deletion.
+"""The paper's tasks as curators: retrained after every deletion, with differential privacy each time.
 
-`frozen` makes the release-once counterpart: the first release, whatever is deleted afterwards.
+`frozen` makes the release-once counterpart: it repeats its first release, whatever is deleted afterwards.
 """
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from undeleted.errors import RuleBroken
+from undeleted.foundations.arrays import Array
 from undeleted.foundations.coins import Coins, Law
 from undeleted.foundations.intervals import standard_deviation
 from undeleted.games.worlds import AT_MOST_K
@@ -18,9 +19,9 @@ Against: TypeAlias = Annotated[
 
 
 class CountMod:
-    """How many i have a count of 2 modulo 3; the attacker owns 3n copies of every i, never materialised."""
+    """Counts the i with a count of 2 modulo 3; the attacker owns 3n copies of every i, never materialised."""
 
-    def __init__(self, members: Any, law: Law, coins: Coins, *, frozen: bool) -> None:
+    def __init__(self, members: Array, law: Law, coins: Coins, *, frozen: bool) -> None:
         self.n = members.size
         self.controlled = 3 * self.n * self.n
         self.deletions = self.releases = 0
@@ -29,11 +30,11 @@ class CountMod:
         self._law, self._coins, self._frozen = law, coins, frozen
         self._first: int | None = None
 
-    def delete(self, chosen: Any, copies: int) -> None:
-        """Delete so many copies of every chosen i."""
+    def delete(self, chosen: Array, copies: int) -> None:
+        """Delete this many copies of every chosen i."""
         left = self._left - copies * chosen
         if left.min() < 0:
-            raise RuleBroken(AT_MOST_K, "more copies were deleted than are controlled")
+            raise RuleBroken(AT_MOST_K, "a deletion of more copies than are controlled was requested")
         self._left = left
         self.deletions += copies * int(chosen.sum())
         self._mod = (self._mod + (3 - copies % 3) * chosen) % 3
@@ -48,26 +49,27 @@ class CountMod:
 
 
 class BatchQueries:
-    """Answers to a block of t queries; which block, a noisy count of the stars decides.
+    """Answers a block of t queries; a noisy count of the stars selects the block.
 
     Valid blocks are those from ⌊(Star − k)/3k⌉ to ⌊(Star + k)/3k⌉, clamped to 1, …, n/t (round to nearest:
     the interval of the appendix can be empty).  `answered` records the block that was answered.
     """
 
     def __init__(
-        self, exact: Any, k: int, t: int, laws: tuple[Law, Law], coins: Coins, *, frozen: bool
+        self, exact: Array, k: int, t: int, laws: tuple[Law, Law], coins: Coins, *, frozen: bool
     ) -> None:
         self.n, self.k, self.t, self.blocks = exact.size, k, t, exact.size // t
         self.stars = self.controlled = 3 * k * self.blocks
         self.deletions = self.releases = self.missed = 0
         self.answered = 0
         self._exact, self._laws, self._coins, self._frozen = exact, laws, coins, frozen
-        self._first: Any = None
+        self._first: Array | None = None
         self.spread = standard_deviation(laws[1])  # the noise is public
 
     def delete(self, stars: int) -> None:
         if stars > self.stars:
-            raise RuleBroken(AT_MOST_K, f"{stars} stars were to be deleted, and {self.stars} are left")
+            move = f"a deletion of {stars} stars was requested ({self.stars} are left)"
+            raise RuleBroken(AT_MOST_K, move)
         self.stars -= stars
         self.deletions += stars
 
@@ -79,7 +81,7 @@ class BatchQueries:
         )
         return min(max(low, 1), self.blocks), min(max(high, 1), self.blocks)
 
-    def look(self) -> Any:
+    def look(self) -> Array:
         self.releases += 1
         if self._frozen and self._first is not None:
             return self._first

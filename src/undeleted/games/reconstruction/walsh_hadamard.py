@@ -1,24 +1,24 @@
 """The fast Walsh–Hadamard transform, in place: a ← Ha with H[s, i] = (−1)^⟨s, i⟩.
 
-Two kernels that give the same answers: numba's walks the array a few times, four levels a walk, small
-blocks first while they are in the cache; numpy's does six levels at a time as products with a 64 × 64
-Hadamard matrix.  Both work in the array's own precision, float32 or float64, without a second array.
+Two kernels give the same answers.  The numba kernel passes over the array twice, and transforms small
+blocks first while they are in the cache.  The numpy kernel does six levels at a time, as products with a
+64 × 64 Hadamard matrix.  Both work in the array's own precision, float32 or float64, without a second array.
 """
 
 import functools
 import importlib.util
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from undeleted.errors import BadQuestion
+from undeleted.errors import BadSetting, WrongType
+from undeleted.foundations.arrays import Array
 
 _RADIX = 6  # levels per product in numpy
-_CHUNK = 1 << 16  # elements that a product holds beside the array
+_CHUNK = 1 << 16  # elements of temporary memory per product
 
 
-def fwht(array: Any, *, kernel: str = "auto") -> None:
+def fwht(array: Array, *, kernel: str = "auto") -> None:
     """Transform in place.
 
     >>> a = np.array([1.0, 0.0, 1.0, 0.0])
@@ -28,7 +28,7 @@ def fwht(array: Any, *, kernel: str = "auto") -> None:
     """
     require_power_of_two(array.size)
     if array.ndim != 1 or array.dtype not in (np.float32, np.float64) or not array.flags.c_contiguous:
-        raise BadQuestion("the transform works in place.", "Give a contiguous vector of float32 or float64.")
+        raise WrongType("the transform works in place.", "Give a contiguous vector of float32 or float64.")
     if kernel == "auto":
         worth_compiling = array.size >= 1 << 22 and importlib.util.find_spec("numba")
         kernel = "numba" if worth_compiling else "numpy"
@@ -40,10 +40,10 @@ def fwht(array: Any, *, kernel: str = "auto") -> None:
 
 def require_power_of_two(n: int) -> None:
     if n < 1 or n & (n - 1):
-        raise BadQuestion(f"n = {n} is not a power of two.", "Choose one, such as 16384 or 1048576.")
+        raise BadSetting(f"n = {n} is not a power of two.", "Choose one, such as 16384 or 1048576.")
 
 
-def _numpy_kernel(array: Any) -> None:
+def _numpy_kernel(array: Array) -> None:
     levels, done = array.size.bit_length() - 1, 0
     while done < levels:
         step = min(_RADIX, levels - done)
@@ -60,55 +60,57 @@ def _numpy_kernel(array: Any) -> None:
 
 
 @functools.cache
-def _matrix(levels: int, dtype: str) -> Any:
+def _matrix(levels: int, dtype: str) -> Array:
     matrix = np.ones((1, 1), dtype=dtype)
     for _ in range(levels):
         matrix = np.block([[matrix, matrix], [matrix, -matrix]])
     return np.ascontiguousarray(matrix)
 
 
-@functools.cache
-def _numba_kernel() -> Callable[[Any], None]:
-    """Compiled on first use.
+def _across(a: Array, start: int, count: int, length: int) -> None:
+    """Transform across `count` runs of `length` neighbours; the inner loops are long and contiguous."""
+    width = 1
+    while width < count:
+        run = width * length
+        if width * 4 <= count:
+            for base in range(start, start + count * length, 4 * run):
+                p, q = a[base : base + run], a[base + run : base + 2 * run]
+                r, s = a[base + 2 * run : base + 3 * run], a[base + 3 * run : base + 4 * run]
+                for j in range(run):  # separate slices from 0: the compiler vectorises this
+                    u, v, w, x = p[j] + q[j], p[j] - q[j], r[j] + s[j], r[j] - s[j]
+                    p[j], q[j], r[j], s[j] = u + w, v + x, u - w, v - x
+            width *= 4
+        else:
+            for base in range(start, start + count * length, 2 * run):
+                p, q = a[base : base + run], a[base + run : base + 2 * run]
+                for j in range(run):
+                    p[j], q[j] = p[j] + q[j], p[j] - q[j]
+            width *= 2
 
-    The array is a matrix of rows of 4096.  Each row is transformed while it is in the first cache; then
-    strips of columns are copied to a small buffer, transformed there, and copied back: two walks in all.
+
+def _inside(a: Array, start: int, length: int) -> None:
+    """The two lowest levels, within runs of 4."""
+    for base in range(start, start + length, 4):
+        p, q, r, s = a[base], a[base + 1], a[base + 2], a[base + 3]
+        u, v, w, x = p + q, p - q, r + s, r - s
+        a[base], a[base + 1], a[base + 2], a[base + 3] = u + w, v + x, u - w, v - x
+
+
+@functools.cache
+def _numba_kernel() -> Callable[[Array], None]:
+    """The numba kernel, compiled on first use.
+
+    The array is a matrix of rows of 4096.  Each row is transformed while it is in the L1 cache.  Then
+    strips of columns are copied to a small buffer, transformed there, and copied back: two passes in all.
     """
     from numba import njit, prange
 
     row, strip = 1 << 12, 32
 
-    @njit(fastmath=True)
-    def across(a: Any, start: int, count: int, length: int) -> None:
-        """Transform across `count` runs of `length` neighbours; the inner loops are long and contiguous."""
-        width = 1
-        while width < count:
-            run = width * length
-            if width * 4 <= count:
-                for base in range(start, start + count * length, 4 * run):
-                    p, q = a[base : base + run], a[base + run : base + 2 * run]
-                    r, s = a[base + 2 * run : base + 3 * run], a[base + 3 * run : base + 4 * run]
-                    for j in range(run):  # apart and from zero: the compiler makes vectors of it
-                        u, v, w, x = p[j] + q[j], p[j] - q[j], r[j] + s[j], r[j] - s[j]
-                        p[j], q[j], r[j], s[j] = u + w, v + x, u - w, v - x
-                width *= 4
-            else:
-                for base in range(start, start + count * length, 2 * run):
-                    p, q = a[base : base + run], a[base + run : base + 2 * run]
-                    for j in range(run):
-                        p[j], q[j] = p[j] + q[j], p[j] - q[j]
-                width *= 2
-
-    @njit(fastmath=True)
-    def inside(a: Any, start: int, length: int) -> None:
-        """The lowest levels, within runs of at most 16."""
-        for base in range(start, start + length, 4):
-            p, q, r, s = a[base], a[base + 1], a[base + 2], a[base + 3]
-            u, v, w, x = p + q, p - q, r + s, r - s
-            a[base], a[base + 1], a[base + 2], a[base + 3] = u + w, v + x, u - w, v - x
+    across, inside = njit(fastmath=True)(_across), njit(fastmath=True)(_inside)
 
     @njit(fastmath=True, parallel=True)
-    def transform(a: Any) -> None:
+    def transform(a: Array) -> None:
         n = a.size
         if n < 16:
             across(a, 0, n, 1)
@@ -129,5 +131,5 @@ def _numba_kernel() -> Callable[[Any], None]:
                     for j in range(strip):
                         a[i * size + task * strip + j] = buffer[i * strip + j]
 
-    kernel: Callable[[Any], None] = transform
+    kernel: Callable[[Array], None] = transform
     return kernel

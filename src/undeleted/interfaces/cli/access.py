@@ -1,27 +1,30 @@
-"""Who may do what: API keys of the service, receipts of people, certificates of deletion."""
+"""Commands for the service's API keys, people's receipts and certificates of deletion."""
 
 import json as js
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from undeleted.errors import BadFile, BadQuestion
-from undeleted.interfaces.cli.curate import Store, seconds_of, store_at
-from undeleted.interfaces.cli.output import AsJson, print_facts, print_json
+from undeleted.errors import BadFile, BadUsage, Misuse
+from undeleted.foundations.types import Given, Json
+from undeleted.interfaces.cli.curate import Store, store_at
+from undeleted.interfaces.cli.durations import seconds_of
+from undeleted.interfaces.cli.output import renders
+from undeleted.interfaces.report.result import Result, table
 
 CREATE = "Example: undeleted key create dashboard --role reader --expires 90d"
 LIST = "Example: undeleted key list --json"
 REVOKE = "Example: undeleted key revoke dashboard"
 PUBLIC = "Example: undeleted receipt key --store people.db > data-set.json"
 CHECK = "Example: undeleted receipt check mine.json --key data-set.json --certificate certificate.txt"
-KeyFile = Annotated[Path | None, typer.Option("--keys", help="The file of the keys; else beside the store.")]
+KeyFile = Annotated[Path | None, typer.Option("--keys", help="The key file; by default beside the store.")]
 
 
 def keys_group() -> typer.Typer:
-    app = typer.Typer(help="API keys of the service: made once, shown once, revoked by name.")
+    app = typer.Typer(help="API keys of the service: shown once when created, revoked by name.")
     app.command(name="create", epilog=CREATE)(create)
     app.command(name="list", epilog=LIST)(list_keys)
     app.command(name="revoke", epilog=REVOKE)(revoke)
@@ -29,43 +32,41 @@ def keys_group() -> typer.Typer:
 
 
 def receipts_group() -> typer.Typer:
-    app = typer.Typer(help="Receipts, with which people leave, and certificates that they have left.")
+    app = typer.Typer(help="Receipts that people leave with, and certificates of deletion.")
     app.command(name="check", epilog=CHECK)(check_receipt)
     app.command(name="key", epilog=PUBLIC)(public_key)
     return app
 
 
+@renders
 def create(
-    name: Annotated[str, typer.Argument(help="What to call it, in lists and to revoke it.")] = "",
+    name: Annotated[str, typer.Argument(help="The key's name, for listing and revoking it.")] = "",
     role: Annotated[
         str, typer.Option(help="operator: publishes, deletes; reader: reads; person: leaves.")
     ] = "",
-    expires: Annotated[str, typer.Option(help="After so long: 12h, 90d; never if it is not said.")] = "",
+    expires: Annotated[str, typer.Option(help="The key's lifetime: 12h, 90d; unlimited by default.")] = "",
     store: Store = None,
     keys: KeyFile = None,
-    json: AsJson = False,
-) -> None:
-    """Make a key.  It is shown this once; the file keeps its digest."""
+) -> Result:
+    """Create a key.  It is shown only now; the file keeps its digest."""
     from undeleted.interfaces.http.keys import ROLES, Keys, keys_at
 
     if not role:
-        raise BadQuestion("a key has a role.", f"Say --role {', --role '.join(ROLES)}.")
+        raise BadUsage("the key has no role.", f"Add --role {' or --role '.join(ROLES)}.")
     until = int(time.time() + seconds_of(expires)) if expires else None
     path = keys_at(store_at(store), keys)
     token = Keys(path).create(name or role, role, until)
     facts = {"key": token, "name": name or role, "role": role, "expires": _when(until)}
-    if json:
-        print_json(facts | {"file": str(path)})
-        return
-    print_facts(facts)
-    print("\nKeep it now: it is not shown again.  Send it as:  Authorization: Bearer …")
+    below = "Keep it now: it is not shown again.  Send it as:  Authorization: Bearer …"
+    return Result(facts | {"file": str(path)}, facts, below)
 
 
-def list_keys(store: Store = None, keys: KeyFile = None, json: AsJson = False) -> None:
-    """The keys by name, without the keys themselves."""
+@renders
+def list_keys(store: Store = None, keys: KeyFile = None) -> Result:
+    """List the keys by name, without the keys themselves."""
     from undeleted.interfaces.http.keys import Keys, keys_at
 
-    found = [
+    results = [
         {
             "name": key.name,
             "role": key.role,
@@ -75,44 +76,46 @@ def list_keys(store: Store = None, keys: KeyFile = None, json: AsJson = False) -
         }
         for key in Keys(keys_at(store_at(store), keys)).all()
     ]
-    if json:
-        print_json(found)
-        return
-    if not found:
-        print("there are no keys; `undeleted key create --role reader` makes one")
-    width = max((len(str(key["name"])) for key in found), default=0) + 2
-    for key in found:
-        until = "never expires" if key["expires"] is None else f"expires {key['expires']}"
-        late = " (it has)" if key["expired"] else ""
-        print(f"{key['name']:<{width}}{key['role']:<10}made {key['created']}, {until}{late}")
+    rows = [
+        [
+            str(key["name"]),
+            str(key["role"]),
+            f"made {key['created']}, "
+            + ("never expires" if key["expires"] is None else f"expires {key['expires']}")
+            + (" (expired)" if key["expired"] else ""),
+        ]
+        for key in results
+    ]
+    return Result(results, table(rows) or "there are no keys; `undeleted key create --role reader` makes one")
 
 
+@renders
 def revoke(
-    name: Annotated[str, typer.Argument(help="A key's name; `undeleted key list` has them.")],
+    name: Annotated[str, typer.Argument(help="A key's name; `undeleted key list` shows the names.")],
     store: Store = None,
     keys: KeyFile = None,
-    json: AsJson = False,
-) -> None:
-    """Refuse a key from now on; a running service hears of it at once."""
+) -> Result:
+    """Revoke a key; a running service refuses it at once."""
     from undeleted.interfaces.http.keys import Keys, keys_at
 
     gone = Keys(keys_at(store_at(store), keys)).revoke(name)
     facts = {"revoked": gone.name, "role": gone.role}
-    print_json(facts) if json else print_facts(facts)
+    return Result(facts)
 
 
 def public_key(store: Store = None) -> None:
-    """The public key of a data set, as JSON (a JWK): what receipts and certificates are checked with."""
+    """Print the public key of a data set as JSON (a JWK); it checks receipts and certificates."""
     from undeleted.curate.curator import Curator
     from undeleted.curate.receipts import issuer_of
 
     with Curator.open(store_at(store)) as curator:
-        print_json(issuer_of(curator.store).jwk)
+        print(Result(issuer_of(curator.store).jwk).as_json())
 
 
+@renders
 def check_receipt(
     receipt: Annotated[
-        Path, typer.Argument(help="A file with a receipt, or with its line; or the text itself.")
+        Path, typer.Argument(help="A file with a receipt or its JSON line; or the receipt text itself.")
     ],
     key: Annotated[
         Path, typer.Option(help="A file with the data set's public key, from `receipt key` or /v1/data-set.")
@@ -120,33 +123,36 @@ def check_receipt(
     certificate: Annotated[
         Path | None, typer.Option(help="A certificate of deletion to check as well.")
     ] = None,
-    person: Annotated[str, typer.Option(help="Whose it should be; the line must hold its opening.")] = "",
-    json: AsJson = False,
-) -> int:
-    """Whether a receipt is genuine, whose it is, and whether a certificate answers it.  Needs no store.
+    person: Annotated[
+        str,
+        typer.Option(
+            help="Check that the receipt is this person's; needs the whole line, with its `opening`."
+        ),
+    ] = "",
+) -> Result:
+    """Check that a receipt is genuine, is PERSON's, and matches a certificate.  Needs no store.
 
-    Exit code 1 if something is not as it should be.
+    Exit code 1 if a check fails.
     """
     from undeleted.curate.receipts import DataSet, Receipt, opens
 
     line = line_of(receipt)
-    found = Receipt.parse(line["receipt"])
+    result = Receipt.parse(line["receipt"])
     data_set = DataSet.of(_read_json(key))
-    facts: dict[str, Any] = {"data_set": data_set.name, "genuine": data_set.is_genuine(found)}
+    facts: Json = {"data_set": data_set.name, "genuine": data_set.is_genuine(result)}
     if person:
-        facts["theirs"] = opens(found, str(line.get("opening", "")), person)
+        facts["theirs"] = opens(result, str(line.get("opening", "")), person)
     if certificate is not None:
         try:
-            data_set.check_certificate(_text(certificate).strip(), found)
+            data_set.check_certificate(_text(certificate).strip(), result)
             facts["certified"] = True
-        except BadQuestion as error:
+        except Misuse as error:
             facts |= {"certified": False, "because": error.what}
-    print_json(facts) if json else print_facts(facts)
-    return int(not all(value for value in facts.values()))
+    return Result(facts, code=int(not all(value for value in facts.values())))
 
 
-def line_of(path: Path) -> dict[str, Any]:
-    """A receipt as people keep it: the text alone, or the line that it came in."""
+def line_of(path: Path) -> Json:
+    """Return the JSON line of a receipt; the receipt text alone is wrapped into a line."""
     text = str(path) if str(path).count(".") == 2 and len(str(path)) > 255 else _text(path).strip()
     if not text.startswith("{"):
         return {"receipt": text}
@@ -161,10 +167,10 @@ def line_of(path: Path) -> dict[str, Any]:
     )
 
 
-def _read_json(path: Path) -> Any:
+def _read_json(path: Path) -> Given:
     try:
-        told = js.loads(_text(path))
-        return told["key"] if isinstance(told, dict) and "key" in told else told  # as /v1/data-set has it
+        data = js.loads(_text(path))
+        return data["key"] if isinstance(data, dict) and "key" in data else data  # as /v1/data-set has it
     except ValueError:
         raise BadFile(str(path), "is not JSON.", "`undeleted receipt key` prints a public key.") from None
 
@@ -175,7 +181,7 @@ def _text(path: Path) -> str:
     except OSError as error:
         raise BadFile(str(path), f"cannot be read ({error.strerror}).", "Check the path.") from None
     except UnicodeDecodeError:
-        raise BadFile(str(path), "is not text.", "Give the receipt as it was handed out.") from None
+        raise BadFile(str(path), "is not UTF-8 text.", "Give the receipt as it was handed out.") from None
 
 
 def _when(seconds: int | None) -> str | None:

@@ -1,10 +1,11 @@
-"""The commands, grouped as the help shows them.  Heavy imports wait until a command runs."""
+"""The commands, grouped as in the help.  Heavy imports are deferred until a command runs."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 import undeleted
+from undeleted.foundations.types import Given
 from undeleted.interfaces.cli import (
     access,
     attack,
@@ -42,9 +43,10 @@ undeleted list mechanisms
 """
 
 
-CURATE: dict[Any, str] = {
-    curate.init: "init people.csv --out spec.toml · "
-    "undeleted init public.people --connection postgresql://reader@host/db",
+CURATE: dict[Given, str] = {
+    curate.init: "init people.csv --id person --out spec.toml · "
+    "undeleted init public.people --id person --connection postgresql://reader@host/db",
+    curate.plan: "plan spec.toml --rows 20000",
     curate.publish: "publish spec.toml --store people.db --receipts receipts.jsonl",
     curate.show: "show ages --quantile 0.9",
     curate.delete: "delete p00017 p00042",
@@ -55,7 +57,7 @@ CURATE: dict[Any, str] = {
 
 
 def build(arguments: list[str]) -> typer.Typer:
-    """The application; only the attack that is named among the arguments is imported."""
+    """Build the application; of the attacks, only the one named in the arguments is imported."""
     app = typer.Typer(
         name="undeleted",
         rich_markup_mode="rich",

@@ -3,19 +3,21 @@
 import importlib
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, get_args, get_type_hints
 
 import typer
 
 from undeleted.errors import UnknownName
 from undeleted.foundations import registry
-from undeleted.interfaces.cli.output import AsJson, print_facts, print_json, working
+from undeleted.foundations.types import Given
+from undeleted.interfaces.cli.output import renders, working
+from undeleted.interfaces.report.result import Result
 
 FOLDER = "undeleted.games.attacks"
 
 
 def group(arguments: list[str]) -> typer.Typer:
-    """The attacks as subcommands; those that are not named stay unimported."""
+    """The attacks as subcommands; only the one named in the arguments is imported."""
     chosen = [word for word in arguments[1:2] if arguments[0] == "attack" and not word.startswith("-")]
     if chosen and chosen[0] not in registry.names(FOLDER):
         raise UnknownName("attacks", chosen[0], registry.names(FOLDER))
@@ -31,27 +33,23 @@ def group(arguments: list[str]) -> typer.Typer:
     return app
 
 
-def _run_of(name: str) -> Callable[..., None]:
+def _run_of(name: str) -> Callable[..., int | None]:
     """A command with an option for every parameter of the attack's `run`, and --json."""
     run = importlib.import_module(f"{FOLDER}.{name.replace('-', '_')}").run
     hints = get_type_hints(run, include_extras=True)
 
-    def command(json: bool = False, **parameters: Any) -> None:
-        with working(f"{name} is at work"):
-            result = run(**parameters)
-        print_json(result) if json else print_facts(result)
+    def command(**parameters: Given) -> Result:
+        with working(f"running {name}"):
+            return Result(run(**parameters))
 
     options = [
         inspect.Parameter(p.name, p.kind, default=p.default, annotation=_option(hints[p.name]))
         for p in inspect.signature(run).parameters.values()
     ]
-    as_json = inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)
-    command.__signature__ = inspect.Signature([*options, as_json])  # type: ignore[attr-defined]
-    command.__annotations__ = {p.name: p.annotation for p in [*options, as_json]}
-    return command
+    return renders(command, options)
 
 
-def _option(hint: Any) -> Any:
+def _option(hint: Given) -> Given:
     kind, text = get_args(hint)
     return Annotated[
         kind, typer.Option(help=f"{text[:1].upper() if text.isascii() else text[:1]}{text[1:]}.")

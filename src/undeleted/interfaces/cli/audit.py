@@ -3,18 +3,18 @@
 import re
 import secrets
 import signal
-import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from json import dumps
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import typer
 
-from undeleted.errors import BadColumns, BadFile, BadQuestion
-from undeleted.interfaces.cli.output import AsJson, print_facts, print_json, require_page
+from undeleted.errors import BadColumns, BadFile, BadSetting, BadUsage
+from undeleted.foundations.types import Given, Json
+from undeleted.interfaces.cli.durations import seconds_of
+from undeleted.interfaces.cli.output import bar, renders, require_page
+from undeleted.interfaces.report.result import Result, table
 
 MOST_ROWS = 20_000
 EPILOG = """
@@ -34,9 +34,9 @@ undeleted audit exec:./my_curator --data people.csv --redact
 
 [bold]Targets[/bold]
 
-mechanism:NAME, baseline:NAME, leaky:NAME, retrain:median, recompute:sum: ours; `undeleted list` has the names
+mechanism:NAME, baseline:NAME, leaky:NAME, retrain:median, recompute:sum: built in; see `undeleted list`
 
-package.module:thing or file.py:thing: an estimator (retrained), or an object with a deletion of its own
+package.module:name or file.py:name: an estimator (retrained), or an object with its own delete method
 
 exec:COMMAND: any program that answers {"op":"start",…} and {"op":"delete",…}, one JSON object per line
 """
@@ -52,69 +52,83 @@ Settings: TypeAlias = Annotated[
 ]
 See: TypeAlias = Annotated[
     str,
-    typer.Option(help="What is seen: attributes by name, fitted, predictions, labels, or keys of an output."),
+    typer.Option(help="What the observer sees: attributes, fitted, predictions, labels, or output keys."),
 ]
-At: TypeAlias = Annotated[Path | None, typer.Option(help="A file of points where predictions are asked for.")]
+At: TypeAlias = Annotated[Path | None, typer.Option(help="A file of points at which to predict.")]
 Digits: TypeAlias = Annotated[
-    int | None, typer.Option(help="The observer sees numbers rounded to so many decimals.")
+    int | None, typer.Option(help="The observer sees numbers rounded to this many decimals.")
 ]
 Columns: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--column", metavar="NAME=RANGE", help="A column of the records: age=0..120, or sex=f,m."),
 ]
-Label: TypeAlias = Annotated[str | None, typer.Option(help="The column that a model learns.")]
+Label: TypeAlias = Annotated[str | None, typer.Option(help="The column that a model learns to predict.")]
 Features: TypeAlias = Annotated[int, typer.Option(help="How many columns a model gets, if none are named.")]
 FirstEpsilon: TypeAlias = Annotated[
-    float | None, typer.Option(help="Assume that the first output is ε-DP for replacing one person.")
+    float | None, typer.Option(help="Assume that the first output is ε-DP when one person is replaced.")
 ]
 FirstDelta: TypeAlias = Annotated[float, typer.Option(help="The δ of that assumption.")]
 Tolerance: TypeAlias = Annotated[
-    float, typer.Option(help="Differences below this, relative, count as rounding.")
+    float, typer.Option(help="Relative differences below this count as rounding.")
 ]
 Confidence: TypeAlias = Annotated[float, typer.Option(help="1 − the rate of false alarms.")]
-Budget: TypeAlias = Annotated[str, typer.Option(help="For all of it: 60s, 2m; or 20000calls, however slow.")]
+Budget: TypeAlias = Annotated[str, typer.Option(help="In total: 60s, 2m; or a number of calls: 20000calls.")]
 
 
+Data: TypeAlias = Annotated[
+    Path | None, typer.Option(help="Draw worlds from these real rows; the report then holds real values.")
+]
+IdColumn: TypeAlias = Annotated[
+    str, typer.Option(help="The column of the data that identifies people; records do not include it.")
+]
+People: TypeAlias = Annotated[int, typer.Option(help="The most people in a world.")]
+Timeout: TypeAlias = Annotated[
+    str, typer.Option(help="The timeout of one call; by default half the budget, at most 30 s.")
+]
+Unseeded: TypeAlias = Annotated[
+    bool, typer.Option("--unseeded", help="The target uses its own randomness, which seeds do not fix.")
+]
+Seed: TypeAlias = Annotated[int, typer.Option(help="The same seed gives the same worlds.")]
+Out: TypeAlias = Annotated[Path, typer.Option(help="The folder for the verdict and its witness.")]
+Html: TypeAlias = Annotated[Path | None, typer.Option(help="Write a report that opens offline.")]
+Redact: TypeAlias = Annotated[
+    bool, typer.Option("--redact", help="Leave real values out of witness and report.")
+]
+
+
+@renders
 def audit(
     target: Annotated[str, typer.Argument(help="What to audit; see below.")],
     settings: Settings = None,
-    data: Annotated[
-        Path | None, typer.Option(help="Draw worlds from these real rows; the report then holds real values.")
-    ] = None,
-    id: Annotated[str, typer.Option(help="The column of the data that names people; left out.")] = "id",
+    data: Data = None,
+    id: IdColumn = "id",
     see: See = "",
     at: At = None,
     digits: Digits = None,
     column: Columns = None,
     label: Label = None,
     features: Features = 1,
-    people: Annotated[int, typer.Option(help="The most people in a world.")] = 32,
+    people: People = 32,
     budget: Budget = "60s",
-    patience: Annotated[str, typer.Option(help="The time for one call; half the budget, 30 s at most.")] = "",
+    timeout: Timeout = "",
     first_epsilon: FirstEpsilon = None,
     first_delta: FirstDelta = 0.0,
-    unseeded: Annotated[
-        bool, typer.Option("--unseeded", help="The target draws randomness of its own; seeds do not fix it.")
-    ] = False,
+    unseeded: Unseeded = False,
     tolerance: Tolerance = 1e-9,
     confidence: Confidence = 0.95,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same worlds.")] = 7,
-    out: Annotated[Path, typer.Option(help="The folder for the verdict and its witness.")] = Path("audit"),
-    html: Annotated[Path | None, typer.Option(help="Write a report that opens offline.")] = None,
-    redact: Annotated[
-        bool, typer.Option("--redact", help="Leave real values out of witness and report.")
-    ] = False,
-    json: AsJson = False,
-) -> int:
-    """Does honouring deletions here expose the people who stay?  And does it forget?
+    seed: Seed = 7,
+    out: Out = Path("audit"),
+    html: Html = None,
+    redact: Redact = False,
+) -> Result:
+    """Audit a target: do its deletions expose the people who stay, and does it forget those who leave?
 
-    Exit code 0: not broken by these attacks, and it forgets as far as was seen.  1: a finding; the witness
-    replays.  3: the target failed, and there is no verdict.
+    Exit code 0: these attacks did not break it, and it forgets as far as was seen.  1: a finding; `replay`
+    runs its witness again.  3: no verdict, because the target failed or the budget ended too early.
     """
-    from undeleted.audit.auditor import Options
-    from undeleted.audit.auditor import audit as audit_target
-    from undeleted.audit.sequential_tests import FirstOutput
-    from undeleted.audit.witness import VERDICT, save, write
+    from undeleted.auditing.auditor import Options
+    from undeleted.auditing.auditor import audit as audit_target
+    from undeleted.auditing.sequential_tests import FirstOutput
 
     _end_gently()
     _writable(html, out)
@@ -122,7 +136,7 @@ def audit(
     named = _named(target, settings, see, at, column, label, features, rows)
     options = Options(
         **_budget(budget),
-        patience=_seconds(patience) if patience else None,
+        timeout=seconds_of(timeout) if timeout else None,
         seed=seed,
         digits=digits,
         people=people,
@@ -132,12 +146,21 @@ def audit(
         unseeded=unseeded,
         rows=tuple(rows),
     )
-    with _progress_bar() as progress:
-        verdict = audit_target(named, options, progress)
-    result = verdict.as_json() | {"witness": None, "replay": None, "report": None}
+    with bar("starting", 1.0) as progress:
+        verdict = audit_target(named, options, lambda share, text: progress.set(min(1.0, share), text))
+    result = _saved(verdict, named, options, out, html, redact)
+    below = f"to run the witness again:  {result['replay']}" if result["replay"] else ""
+    return Result(result, _facts(result), below, code=verdict.exit_code)
+
+
+def _saved(verdict: Given, named: Given, options: Given, out: Path, html: Path | None, redact: bool) -> Json:
+    """Write the verdict, its witness and the report; return the facts, with where they are."""
+    from undeleted.auditing.witness import VERDICT, save, write
+
+    result: Json = verdict.as_json() | {"witness": None, "replay": None, "report": None}
     result["holds_real_values"] = verdict.real_values and not redact
     if verdict.findings:
-        path = out / f"{_slug(target)}.json"
+        path = out / f"{_slug(named.name)}.json"
         save(verdict, path, redact=redact)
         result["witness"] = str(path)
         result["replay"] = None if redact else _replay_command(path, named, options)
@@ -147,11 +170,11 @@ def audit(
         write_page(verdict, html, replay=result["replay"], redact=redact)
         result["report"] = str(html)
     kept = {name: value for name, value in result.items() if name not in ("report", "witness")}
-    write(out / f"{_slug(target)}{VERDICT}", dumps(kept, indent=1) + "\n", private=verdict.real_values)
-    print_json(result) if json else _show(result)
-    return verdict.exit_code
+    write(out / f"{_slug(named.name)}{VERDICT}", dumps(kept, indent=1) + "\n", private=verdict.real_values)
+    return result
 
 
+@renders
 def replay(
     witness: Annotated[Path, typer.Argument(help="A witness that `undeleted audit` wrote.")],
     target: Annotated[str, typer.Option(help="What to run; nothing else is run.")],
@@ -163,19 +186,16 @@ def replay(
     tolerance: Tolerance = 1e-9,
     confidence: Confidence = 0.95,
     budget: Budget = "60s",
-    seed: Annotated[
-        int | None, typer.Option(help="For the same fresh runs again; drawn if it is not said.")
-    ] = None,
-    json: AsJson = False,
-) -> int:
+    seed: Annotated[int | None, typer.Option(help="The seed of the fresh runs; random by default.")] = None,
+) -> Result:
     """Run a witness again, from scratch, on a target that the command line names.
 
-    The witness gives worlds and deletions.  What is assumed, the confidence and what counts as rounding are
-    yours, whatever the witness says.  Exit code 1: what it shows still holds.  0: it does not any more.
+    The witness supplies worlds and deletions.  Assumptions, confidence and tolerance come from the command
+    line, not from the witness.  Exit code 1: the finding still holds.  0: it no longer holds.
     """
-    from undeleted.audit.replaying import Terms
-    from undeleted.audit.replaying import replay as run_again
-    from undeleted.audit.sequential_tests import FirstOutput
+    from undeleted.auditing.replaying import Terms
+    from undeleted.auditing.replaying import replay as run_again
+    from undeleted.auditing.sequential_tests import FirstOutput
 
     _end_gently()
     named = _named(target, settings, see, None, None, None, 1, [])
@@ -190,21 +210,16 @@ def replay(
         "seed": seed,
         "findings": [r.as_json() for r in replayed],
     }
-    if json:
-        print_json(result)
-    else:
-        for r in replayed:
-            print(
-                f"{r.kind:<12}{'HOLDS' if r.counts else 'holds' if r.holds else 'does not hold':<15}{r.says}"
-            )
-            for reason in r.rests_on:
-                print(f"{'':<12}{'resting on':<15}{reason}")
-        print(f"{'seed':<12}{seed}")
-    return int(still)
+    lines = []
+    for r in replayed:
+        holds = "HOLDS" if r.counts else "holds" if r.holds else "does not hold"
+        lines.append([r.kind, holds, r.says])
+        lines += [["", "depends on", reason] for reason in r.rests_on]
+    return Result(result, table([*lines, ["seed", "", str(seed)]]), code=int(still))
 
 
-def _replay_command(path: Path, named: Any, options: Any) -> str:
-    """What runs the witness again, on the same terms."""
+def _replay_command(path: Path, named: Given, options: Given) -> str:
+    """Return the command that runs the witness again with the same options."""
     import json
     from shlex import join
 
@@ -229,32 +244,34 @@ def _named(
     column: list[str] | None,
     label: str | None,
     features: int,
-    rows: list[dict[str, Any]],
-) -> Any:
-    from undeleted.audit.columns import columns_of, parse_column
-    from undeleted.audit.targets import Named
+    rows: list[Json],
+) -> Given:
+    from undeleted.auditing.columns import columns_of, parse_column
+    from undeleted.auditing.targets import TargetSpec
 
     columns = tuple(map(parse_column, column or ()))
     if rows and columns:
-        raise BadQuestion("--column and --data exclude each other.", "The data say what their columns are.")
+        raise BadUsage("--column and --data cannot be combined.", "Drop --column: the data define it.")
     if rows:
         columns = columns_of(rows)
     if features < 1:
-        raise BadQuestion(f"{features} features are none.", "Give 1 or more.")
+        raise BadSetting(f"a model cannot have {features} features.", "Give 1 or more.")
     if label is not None and columns and label not in [c.name for c in columns]:
         raise BadColumns(
-            [label], "the label is no column.", f"The columns: {', '.join(c.name for c in columns)}."
+            [label], "the label is not a column.", f"The columns: {', '.join(c.name for c in columns)}."
         )
     seen = tuple(s.strip() for s in see.split(",") if s.strip())
-    return Named(target, dict(map(_setting, settings or ())), seen, _points(at), columns, label, features)
+    return TargetSpec(
+        target, dict(map(_setting, settings or ())), seen, _points(at), columns, label, features
+    )
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def _setting(text: str) -> tuple[str, Given]:
     import json
 
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise BadQuestion(f"{text!r} is no setting.", "Write --set n_clusters=2.")
+        raise BadSetting(f"{text!r} is not KEY=VALUE.", "Write --set n_clusters=2.")
     try:
         return key, json.loads(value)
     except ValueError:
@@ -266,43 +283,36 @@ def _points(at: Path | None) -> tuple[tuple[float, ...], ...]:
         return ()
     from undeleted.curate.files import rows
 
-    found = rows(str(at), MOST_ROWS)
+    result = rows(str(at), MOST_ROWS)
     try:
-        return tuple(tuple(float(v) for v in row.values()) for row in found)
+        return tuple(tuple(float(v) for v in row.values()) for row in result)
     except ValueError:
         raise BadFile(str(at), "holds more than numbers.", "Give one number for every feature.") from None
 
 
-def _rows(data: Path | None, id: str) -> list[dict[str, Any]]:
+def _rows(data: Path | None, id: str) -> list[Json]:
     if data is None:
         return []
     from undeleted.curate.files import rows
 
-    found = rows(str(data), MOST_ROWS)
-    if not found:
-        raise BadFile(str(data), "has no complete row.", "Fill the gaps, or leave columns out.")
-    if id not in found[0] and id != "id":
-        raise BadColumns([id], f"not in {data}.", f"It has {', '.join(found[0])}.")
-    return [{k: v for k, v in row.items() if k != id} for row in found]
+    result = rows(str(data), MOST_ROWS)
+    if not result:
+        raise BadFile(str(data), "has no complete row.", "Fill in missing values, or leave columns out.")
+    if id not in result[0] and id != "id":
+        raise BadColumns([id], f"not in {data}.", f"The columns: {', '.join(result[0])}.")
+    return [{k: v for k, v in row.items() if k != id} for row in result]
 
 
-def _budget(text: str) -> dict[str, Any]:
-    """Seconds, or calls of the target."""
+def _budget(text: str) -> Json:
+    """Parse a budget: seconds, or a number of calls of the target."""
     calls = re.fullmatch(r"\s*(\d+)\s*calls?\s*", text)
-    return {"calls": int(calls[1])} if calls else {"budget": _seconds(text)}
-
-
-def _seconds(text: str) -> float:
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|m|min|h)?\s*", text)
-    if not found:
-        raise BadQuestion(f"{text!r} is no time.", "Write 60s or 2m.")
-    return float(found[1]) * {"m": 60, "min": 60, "h": 3600}.get(found[2] or "s", 1)
+    return {"calls": int(calls[1])} if calls else {"budget": seconds_of(text)}
 
 
 def _end_gently() -> None:
-    """A termination closes the target, as an interrupt does."""
+    """Make SIGTERM close the target, as an interrupt does."""
 
-    def interrupt(*_: Any) -> None:
+    def interrupt(*_: Given) -> None:
         raise KeyboardInterrupt
 
     if threading.current_thread() is threading.main_thread():
@@ -316,31 +326,10 @@ def _slug(target: str) -> str:
 def _writable(html: Path | None, out: Path) -> None:
     require_page(html)
     if out.exists() and not out.is_dir():
-        raise BadFile(str(out), "is no folder.", "Name another with --out.")
+        raise BadFile(str(out), "is not a folder.", "Name another with --out.")
 
 
-@contextmanager
-def _progress_bar() -> Iterator[Callable[[float, str], None]]:
-    """How much of the budget is gone, and what for; silent in a pipe."""
-    if not sys.stderr.isatty():
-        yield lambda share, text: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    with bar:
-        task = bar.add_task("starting", total=1.0)
-        yield lambda share, text: bar.update(task, completed=min(1.0, share), description=f"{text:<32}")
-
-
-def _records(columns: Any) -> str:
+def _records(columns: Given) -> str:
     if isinstance(columns, str):
         return columns
     shown = [
@@ -353,11 +342,11 @@ def _records(columns: Any) -> str:
 
 
 def _numbered(name: str, said: list[str]) -> dict[str, str]:
-    """One fact for each, the later ones by number."""
+    """One fact per text; from the second on, the name gets a number."""
     return {name + (f" {i + 1}" if i else ""): text for i, text in enumerate(said)}
 
 
-def _show(result: dict[str, Any]) -> None:
+def _facts(result: Json) -> Json:
     """The verdict in words."""
     loud = result["undeleted"] in ("broken", "not perfectly safe")
     versions = ", ".join(f"{k} {v}" for k, v in result["versions"].items())
@@ -374,7 +363,7 @@ def _show(result: dict[str, Any]) -> None:
     for name in dict.fromkeys(attack["attack"] for attack in result["attacks"]):
         facts |= _numbered(name, [a["result"] for a in result["attacks"] if a["attack"] == name])
     if not loud:
-        facts["would have seen"] = result["smallest_leak_that_would_have_been_seen"]
+        facts["detectable leak"] = result["smallest_leak_that_would_have_been_seen"]
     facts |= _numbered("indication", result["indications"])
     if result["rounding"]:
         facts["rounding"] = result["rounding"]
@@ -385,6 +374,4 @@ def _show(result: dict[str, Any]) -> None:
         if result[name]:
             mark = " (holds real values)" if result["holds_real_values"] else ""
             facts[name] = result[name] + mark
-    print_facts(facts)
-    if result["replay"]:
-        print(f"\n{result['replay']}   runs it again")
+    return facts

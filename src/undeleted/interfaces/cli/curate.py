@@ -1,406 +1,364 @@
-"""The commands of daily use: init, publish, show, delete, status, check, export."""
+"""The commands of daily use: init, plan, publish, show, delete, status, check, export."""
 
 import codecs
+import csv
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from undeleted.errors import BadFile, BadQuestion
-from undeleted.interfaces.cli.output import AsJson, plain, print_facts, print_json, working
+from undeleted.errors import BadFile, BadSetting, BadUsage
+from undeleted.foundations.types import Given, Json
+from undeleted.interfaces.cli.durations import seconds_of
+from undeleted.interfaces.cli.output import bar, renders, working
+from undeleted.interfaces.report.result import Result
 
 Store = Annotated[
     str | None,
     typer.Option(
-        help="The store, a file or postgresql://…; else UNDELETED_STORE, else ./undeleted.db.",
+        help="The store: a file or postgresql://…; by default UNDELETED_STORE, then ./undeleted.db.",
         show_default=False,
     ),
 ]
-
-
-RULES = {  # how values became codes
-    1: "a column's values were judged together, as older versions did; see docs/reference/values.md",
-    2: "each value was judged alone",
-}
 
 
 def store_at(given: str | None) -> str:
     return given or os.environ.get("UNDELETED_STORE") or "undeleted.db"
 
 
+@renders
 def init(
     table: Annotated[
         str, typer.Argument(help="A CSV, Parquet, JSON or SQLite file; or a table's name, with --connection.")
     ],
     connection: Annotated[
-        str | None, typer.Option(help="A database: duckdb://…, postgresql://…, pyspark://…, or any of Ibis.")
+        str | None, typer.Option(help="A database: duckdb://…, postgresql://…, pyspark://…, or any Ibis URL.")
     ] = None,
-    out: Annotated[Path, typer.Option(help="Where the draft goes.")] = Path("spec.toml"),
-    json: AsJson = False,
-) -> None:
-    """Draft a spec from a table's column names and types; its bounds are yours to decide."""
+    id: Annotated[
+        str | None,
+        typer.Option(help="The column that says whose record it is; it is never guessed."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The file for the draft.")] = Path("spec.toml"),
+) -> Result:
+    """Draft a spec from a table's column names and types; you choose the bounds."""
     from undeleted.curate.files import columns_of
     from undeleted.curate.spec.draft import DECIDE, draft
 
     if out.exists():
-        raise BadFile(str(out), "is there already; nothing was written.", "Name another file with --out.")
+        raise BadFile(str(out), "already exists; nothing was written.", "Name another file with --out.")
     if connection is None:
         columns = columns_of(table)
     else:
-        from undeleted.curate.connections import keeps_a_secret, kinds_of
+        from undeleted.curate.connections import kinds_of, may_contain_secret
 
-        if keeps_a_secret(connection):
-            remedy = "Set PGPASSWORD, or keep it in an environment variable and say --connection '$NAME'."
-            raise BadQuestion("a secret may stand in the connection, and the spec would keep it.", remedy)
+        if may_contain_secret(connection):
+            remedy = "Set PGPASSWORD, or put the URL into an environment variable: --connection '$NAME'."
+            raise BadUsage("the connection may contain a secret, which the spec would store.", remedy)
         columns = kinds_of(connection, table, out.parent)
-    text = draft(table, columns, out, connection)
+    text = draft(table, columns, out, connection, id)
     out.write_text(text, encoding="utf-8")
-    facts = {
-        "written": str(out),
-        "columns": len(columns),
-        "to_decide": text.count(f"= {DECIDE}") + text.count(f"[{DECIDE}]"),
-    }
-    print_json(facts) if json else print_facts(facts)
+    return Result(
+        {
+            "written": str(out),
+            "columns": len(columns),
+            "to_decide": text.count(f"= {DECIDE}") + text.count(f"[{DECIDE}]"),
+        }
+    )
 
 
+@renders
+def plan(
+    spec: Annotated[Path, typer.Argument(help="The spec; `undeleted init` drafts one.")],
+    rows: Annotated[int, typer.Option(help="About how many rows the table has; it is not read.")] = 10_000,
+) -> Result:
+    """Show what a spec would publish, before anything is read or spent: ε, cells and expected intervals."""
+    from undeleted.curate.spec import Spec
+    from undeleted.interfaces.report.plan import plan as planned
+
+    return planned(Spec.load(spec), rows)
+
+
+@renders
 def publish(
     spec: Annotated[Path, typer.Argument(help="The spec; `undeleted init` drafts one.")],
     receipts: Annotated[
         Path | None,
-        typer.Option(help="Write a signed receipt for every person here, with which they can leave."),
+        typer.Option(help="Write a signed receipt for every person to this file; people leave with it."),
     ] = None,
     i_know: Annotated[
-        bool, typer.Option("--i-know", help="Publish with a δ of 1/100 or more: you know what that means.")
+        bool, typer.Option("--i-know", help="Publish although δ is 1/100 or more; you know what that means.")
     ] = False,
     store: Store = None,
-    json: AsJson = False,
-) -> None:
-    """Publish what a spec says, once.  The same spec again shows what there is, and spends nothing.
+) -> Result:
+    """Publish what a spec describes, once.  Running it again shows what is published, and spends nothing.
 
     Receipts are the same every time; write them again for those who lost theirs.
     """
     from undeleted.curate.curator import Curator
+    from undeleted.interfaces.report.store_results import budget_facts, budget_in_words
 
     at = store_at(store)
     with _receipts_into(receipts) as write, Curator.from_spec(spec, at, i_know=i_know) as curator:
-        status = curator.status()
-        written = write(curator.receipts(spec)) if receipts is not None else None
-    facts = {
-        "publications": list(status.publications),
-        "epsilon": status.epsilon,
-        "delta": status.delta,
-        "spent": status.spent,
-        "left": status.left,
-        "version": status.version,
-        "already": curator.already,
-        **({"receipts": str(receipts)} if written is not None else {}),
-    }
-    if json:
-        print_json(facts)
-        return
-    listed = ", ".join(status.publications) + (" (already: nothing was spent)" if curator.already else "")
-    told = {"published": listed, "version": status.version, "budget": _budget(status)}
-    print_facts(told | ({"receipts": str(receipts)} if written is not None else {}))
+        facts = budget_facts(curator) | {"already": curator.already}
+        if receipts is not None:
+            write(curator.receipts(spec))
+            facts["receipts"] = str(receipts)
+    listed = ", ".join(facts["publications"]) + (" (earlier: nothing was spent)" if curator.already else "")
+    text = {"published": listed, "version": facts["version"], "budget": budget_in_words(facts)}
+    return Result(facts, text | {name: facts[name] for name in ("receipts",) if name in facts})
 
 
 @contextmanager
-def _receipts_into(path: Path | None) -> Iterator[Callable[[Iterator[str]], int]]:
-    """Refuse a file that cannot be written before anything is published; it comes whole or not at all."""
+def _receipts_into(path: Path | None) -> Iterator[Callable[[Iterator[str]], None]]:
+    """Refuse a file that cannot be written before anything is published; it is complete or not there."""
     if path is None:
         with working("publishing"):
-            yield lambda lines: 0
+            yield lambda lines: None
         return
-    import undeleted.curate.receipts  # noqa: F401  what it needs may not be installed
+    import undeleted.curate.receipts  # noqa: F401  fail now if its dependencies are missing
+    from undeleted.curate.durable import atomic
 
     if path.exists():
-        raise BadFile(str(path), "is there already; nothing was published.", "Name another file.")
-    unfinished = path.with_name(f"{path.name}.unfinished")
-    try:
-        unfinished.unlink(missing_ok=True)
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except OSError as error:
-        problem = f"cannot be written ({error.strerror}); nothing was published."
-        raise BadFile(str(path), problem, "Name a file in a folder that is there.") from None
+        raise BadFile(str(path), "already exists; nothing was published.", "Name another file.")
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(atomic(path, private=True))
+        except OSError as error:
+            problem = f"cannot be written ({error.strerror}); nothing was published."
+            raise BadFile(str(path), problem, "Name a file in a folder that exists.") from None
 
-    def write(lines: Iterator[str]) -> int:
-        count = 0
-        with bar("receipts") as progress:
-            for count, line in enumerate(lines, start=1):
-                file.write(line + "\n")
-                if progress is not None and count % 100 == 0:
-                    progress(100)
-        file.flush()
-        os.fsync(descriptor)
-        os.replace(unfinished, path)
-        return count
+        def write(lines: Iterator[str]) -> None:
+            with bar("receipts") as progress:
+                for count, line in enumerate(lines, start=1):
+                    file.write(line + "\n")
+                    progress.advance(int(count % 100 == 0) * 100)
 
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            yield write
-    finally:
-        unfinished.unlink(missing_ok=True)
+        yield write
 
 
+@renders
 def show(
-    name: Annotated[str | None, typer.Argument(help="A publication; all of them if none is named.")] = None,
+    name: Annotated[str | None, typer.Argument(help="A publication; all of them by default.")] = None,
     quantile: Annotated[
-        float | None, typer.Option(help="Of quantiles: the value with this share below it.")
+        float | None, typer.Option(help="For quantiles: the value with this share below it.")
     ] = None,
     span: Annotated[
         tuple[float, float] | None,
-        typer.Option("--range", help="Of quantiles: how many lie between the two."),
+        typer.Option("--range", help="For quantiles: the count between the two."),
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option(help="Of a histogram: column=value, or column=low..high; several add up to a box."),
+        typer.Option(help="For a histogram: column=value or column=low..high; several select a box."),
     ] = None,
-    correlation: Annotated[tuple[str, str] | None, typer.Option(help="Of products: two columns.")] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="Histogram: a column to show it by; several give a cross-table.")
+    ] = None,
+    correlation: Annotated[tuple[str, str] | None, typer.Option(help="For products: two columns.")] = None,
     regression: Annotated[
-        str | None, typer.Option(help="Of products: the target; all others are features.")
+        str | None, typer.Option(help="For products: the target; all other columns are features.")
     ] = None,
     predict: Annotated[
         Path | None,
-        typer.Option(help="Of a model: predict every row of a CSV, Parquet, JSON or SQLite file."),
+        typer.Option(help="For a model: predict every row of a CSV, Parquet, JSON or SQLite file."),
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Of the interval.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="The confidence of the intervals.")] = 0.95,
     store: Store = None,
-    json: AsJson = False,
-) -> None:
-    """Show publications as they stand, each number with its interval; or predict from a model.
+) -> Result:
+    """Show the current publications, each number with its interval; or predict with a model.
 
     Example: undeleted show model --predict rows.csv
     """
     from undeleted.curate.curator import Curator
-    from undeleted.interfaces.report.questions import shown
+    from undeleted.interfaces.report.questions import answers_as_text, shown
 
     asked = {
         "quantile": quantile,
         "range": span,
         "where": where,
+        "by": by,
         "correlation": correlation,
         "regression": regression,
     }
     others = [option for option, value in asked.items() if value is not None and value != []]
     if name is None and (others or predict is not None):
-        raise BadQuestion(
-            "a question is for one publication.", "Name it, as in: undeleted show NAME --quantile 0.9."
+        raise BadUsage(
+            "this question needs one publication.", "Name it, as in: undeleted show NAME --quantile 0.9."
         )
     if predict is not None:
         if others:
-            raise BadQuestion(f"--predict and --{others[0]} are two questions.", "Ask one at a time.")
+            raise BadUsage(f"--predict and --{others[0]} cannot be combined.", "Ask one at a time.")
         with Curator.open(store_at(store)) as curator:
-            _predict(name or "", curator.show(name or ""), predict, json)
-        return
+            return _predictions(name or "", curator.show(name or ""), predict)
     with Curator.open(store_at(store)) as curator:
         names = [name] if name is not None else list(curator.publications)
         answers = [a for n in names for a in shown(n, curator.show(n), asked if name else {}, confidence)]
-    if json:
-        print_json(answers[0] if name is not None and len(answers) == 1 else answers)
-        return
-    width = max((len(_label(a)) for a in answers), default=0) + 2
-    for answer in answers:
-        print(f"{_label(answer):<{width}}{_interval(answer)}")
+    lines = answers_as_text(answers)
+    return Result(answers[0] if name is not None and len(answers) == 1 else answers, lines)
 
 
-def _predict(name: str, publication: Any, source: Path, json: bool) -> None:
-    """A line a row, from the release as it stands."""
+def _predictions(name: str, publication: Given, source: Path) -> Result:
+    """One line per row, from the current release."""
     from undeleted.interfaces.report.questions import predictions
+    from undeleted.interfaces.report.result import in_digits
 
-    found = predictions(publication, str(source))
-    if json:
-        print_json({"name": name, "version": publication.version, "predictions": found})
-        return
-    for row in found:
+    rows = predictions(publication, str(source))
+    lines = []
+    for row in rows:
         value = row["prediction"]
         parts = value if isinstance(value, list) else [value]
         shown = "  ".join(
-            f"{v:,.6g}" if isinstance(v, float) else "-" if v is None else str(v) for v in parts
+            in_digits(v) if isinstance(v, float) else "-" if v is None else str(v) for v in parts
         )
         chance = f"   ({row['probability']:.0%})" if "probability" in row else ""
-        print(f"{row['row']:>6}  {shown}{chance}")
+        lines.append(f"{row['row']:>6}  {shown}{chance}")
+    facts = {"name": name, "version": publication.version, "predictions": rows}
+    return Result(facts, "\n".join(lines))
 
 
+@renders
 def delete(
-    ids: Annotated[list[str] | None, typer.Argument(help="Whom to delete.")] = None,
-    source: Annotated[Path | None, typer.Option("--from", help="A file with an id a line.")] = None,
-    stdin: Annotated[bool, typer.Option("--stdin", help="Read ids from standard input, one a line.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if an id is not there.")] = False,
+    ids: Annotated[list[str] | None, typer.Argument(help="The ids of the people to delete.")] = None,
+    source: Annotated[Path | None, typer.Option("--from", help="A file with one id per line.")] = None,
+    column: Annotated[
+        str, typer.Option(help="The file of --from is a CSV file with a header; this column has the ids.")
+    ] = "",
+    stdin: Annotated[bool, typer.Option("--stdin", help="Read ids from stdin, one per line.")] = False,
+    where: Annotated[str, typer.Option(help="Not possible: it would read the data.", hidden=True)] = "",
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if an id is unknown.")] = False,
     unknown: Annotated[
-        Path | None, typer.Option(help="Write the ids that are not there to this file, one a line.")
+        Path | None, typer.Option(help="Write the unknown ids to this file, one per line.")
     ] = None,
     fold: Annotated[
         int | None,
-        typer.Option(help="Hold deletions back until so many people have left, to hide each among them."),
+        typer.Option(help="Hold publication updates back until this many people have left, to hide each."),
     ] = None,
     fold_after: Annotated[
-        str, typer.Option(help="At the latest this long after the first of them: 90s, 30m, 24h, 7d.")
+        str, typer.Option(help="Update at the latest this long after the first deletion: 90s, 30m, 24h, 7d.")
     ] = "24h",
     store: Store = None,
-    json: AsJson = False,
-) -> int:
-    """Delete people, exactly once and for good; ids that are not there are counted and change nothing.
+) -> Result:
+    """Delete people permanently, each exactly once; unknown ids are counted and change nothing.
 
-    An id is text, byte for byte: of a line only its ending is left out.  An id that is not there may have
-    been deleted before, or written in another way than in the table: --strict and --unknown tell.
+    Ids are compared byte for byte; only the line ending is removed.  An unknown id may have been deleted
+    before, or may be spelled differently in the table: --strict and --unknown report such ids.
     """
     from undeleted.curate.curator import Curator
 
+    if where:
+        problem = "--where would read the data of those who stay, to find out who leaves."
+        raise BadUsage(problem, "Ask the source for the ids, and give them with --from.")
     if sum((bool(ids), source is not None, stdin)) != 1:
-        raise BadQuestion("whom to delete must be said in one way.", "Give ids, or --from FILE, or --stdin.")
+        raise BadUsage("ids must come from exactly one place.", "Give ids, or --from FILE, or --stdin.")
+    if column and source is None:
+        raise BadUsage("--column names a column of the file of --from.", "Add --from FILE.")
     with Curator.open(store_at(store)) as curator:
         before = curator.status().version
-        with _ids(ids, source) as people, _lines_into(unknown) as tell, bar("deleting") as progress:
-            done = curator.delete(people, fold=fold_of(fold, fold_after), progress=progress, unknown=tell)
+        with _ids(ids, source, column) as people, _lines_into(unknown) as record, bar("deleting") as progress:
+            done = curator.delete(
+                people, fold=fold_of(fold, fold_after), progress=progress.advance, unknown=record
+            )
         left = curator.left
         pending = "" if done.erased else curator.store.how_to_erase
-    if json:
-        print_json(
-            {
-                "deleted": done.deleted,
-                "unknown": done.unknown,
-                "version": done.version,
-                "erased": done.erased,
-                "held": done.held,
-            }
-        )
-        return int(strict and done.unknown > 0)
-    facts: dict[str, Any] = {"deleted": f"{done.deleted:,} {'person' if done.deleted == 1 else 'people'}"}
+    return _deleted(done, before, left, pending, unknown, code=int(strict and done.unknown > 0))
+
+
+def _deleted(
+    done: Given, before: int, left: float, pending: str, unknown: Path | None, *, code: int
+) -> Result:
+    """What a deletion did, in words."""
+    facts = {
+        "deleted": done.deleted,
+        "unknown": done.unknown,
+        "version": done.version,
+        "erased": done.erased,
+        "held": done.held,
+    }
+    text: Json = {"deleted": f"{done.deleted:,} {'person' if done.deleted == 1 else 'people'}"}
     if done.unknown:
         where = f": {unknown}" if unknown is not None else ""
         ids_are = "id is" if done.unknown == 1 else "ids are"
-        facts["unknown"] = f"{done.unknown:,} {ids_are} not there, or not any more{where}"
+        text["unknown"] = f"{done.unknown:,} {ids_are} not in the store (never there, or deleted){where}"
     if done.held:
-        facts["held back"] = (
-            f"{done.held:,} with those before; the publications follow when they are folded in"
-        )
-    facts["version"] = (
-        f"v{before} → v{done.version}" if done.version != before else f"v{done.version}, unchanged"
-    )
-    facts["erased"] = f"pending: {pending}" if pending else "yes"
-    facts["spent"] = f"ε 0   ({left:.4g} left)"
-    print_facts(facts)
-    return int(strict and done.unknown > 0)
+        text["held back"] = f"{done.held:,} in total; the publications change when they are folded in"
+    moved = done.version != before
+    text["version"] = f"v{before} → v{done.version}" if moved else f"v{done.version}, unchanged"
+    if done.deleted or pending:
+        text["erased"] = f"pending: {pending}" if pending else "yes"
+        text["spent"] = f"ε 0   ({left:.4g} left)"
+    return Result(facts, text, code=code)
 
 
-def fold_of(people: int | None, after: str) -> Any:
-    """--fold 100 --fold-after 24h as a rule; none if it is not asked for."""
+def fold_of(people: int | None, after: str) -> Given:
+    """Return the rule of --fold and --fold-after; None without --fold."""
     from undeleted.curate.stores import Fold
 
     seconds = seconds_of(after)
     if people is None:
         return None
     if people > 10**9:
-        raise BadQuestion(f"--fold {people} would hold everybody back.", "Fold fewer people together.")
+        raise BadSetting(f"--fold {people} would hold everybody back.", "Fold fewer people together.")
     if people < 2:
-        raise BadQuestion(f"--fold {people} holds nobody back.", "Fold at least 2 people together.")
+        raise BadSetting(f"--fold {people} holds nobody back.", "Fold at least 2 people together.")
     return Fold(people, seconds)
 
 
-def seconds_of(text: str) -> int:
-    """90s, 30m, 24h or 7d."""
-    units = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-    number, unit = text[:-1], text[-1:]
-    if unit not in units or not (number.isascii() and number.isdigit()):
-        raise BadQuestion(f"{text!r} is not a time.", "Say such as 90s, 30m, 24h or 7d.")
-    if int(number) > 36_500:
-        raise BadQuestion(f"{text!r} is longer than anybody waits.", "Say such as 90s, 30m, 24h or 7d.")
-    return int(number) * units[unit]
-
-
-def status(store: Store = None, json: AsJson = False) -> None:
-    """What is published, what it has cost, and whether something waits to be erased."""
+@renders
+def status(store: Store = None) -> Result:
+    """Show what is published, the budget spent, and whether an erasure is pending."""
     from undeleted.curate.curator import Curator
+    from undeleted.interfaces.report.store_results import status_result
 
     with Curator.open(store_at(store)) as curator:
-        found, at, pending = curator.status(), curator.store.path, curator.store.how_to_erase
-        kinds = {name: type(curator.store.mechanisms[name]).__name__ for name in found.publications}
-    facts = {
-        "store": at,
-        "publications": kinds,
-        "version": found.version,
-        "epsilon": found.epsilon,
-        "delta": found.delta,
-        "spent": found.spent,
-        "left": found.left,
-        "erasure_pending": found.erasure_pending,
-        "held": found.held,
-    }
-    if json:
-        print_json(facts)
-        return
-    shown = {
-        "store": at,
-        "version": f"v{found.version}",
-        "budget": _budget(found),
-        "noise": "as at publication: deletions add none",
-        "erasure": f"pending: {pending}" if found.erasure_pending else "nothing waits to be erased",
-        "folding": f"held back: {found.held:,}" if found.held else "no deletion is held back",
-    }
-    print_facts(shown | {f"· {name}": kind for name, kind in kinds.items()})
+        return status_result(curator)
 
 
-def check(store: Store = None, json: AsJson = False) -> int:
-    """Check that a store is whole: its format, its integrity, and that the noise is what was drawn."""
+@renders
+def check(store: Store = None) -> Result:
+    """Check that a store is intact: its format, its integrity, and that the noise is what was drawn."""
     from undeleted.curate.curator import Curator
+    from undeleted.interfaces.report.store_results import check_result
 
     with Curator.open(store_at(store)) as curator, working("checking"):
-        problems, rule = curator.check(), curator.store.rule
-    if json:
-        print_json({"whole": not problems, "problems": problems, "rule": rule})
-    else:
-        listed = {f"problem {i}": p for i, p in enumerate(problems, start=1)}
-        print_facts({"whole": not problems, "rule": f"{rule}: {RULES.get(rule, 'unknown')}"} | listed)
-    return int(bool(problems))
+        return check_result(curator.check(), curator.store.rule)
 
 
 def export(
     name: Annotated[str, typer.Argument(help="A publication.")],
-    form: Annotated[Literal["json", "csv", "parquet"], typer.Option("--format", help="The form.")] = "json",
-    out: Annotated[
-        Path | None, typer.Option(help="Where it goes; standard output if it is not said.")
-    ] = None,
+    form: Annotated[Literal["json", "csv", "parquet"], typer.Option("--format", help="The format.")] = "json",
+    out: Annotated[Path | None, typer.Option(help="The output file; standard output by default.")] = None,
+    cells: Annotated[
+        bool, typer.Option("--cells", help="The noisy cells themselves, instead of the answers.")
+    ] = False,
+    confidence: Annotated[float, typer.Option(help="The confidence of the intervals.")] = 0.95,
     store: Store = None,
 ) -> None:
-    """Write a publication's state, cell by cell, as it stands."""
+    """Write a publication's answers as a table: labels, estimate, interval, confidence, version."""
     from undeleted.curate.curator import Curator
     from undeleted.interfaces.cli.exporting import written
 
     with Curator.open(store_at(store)) as curator:
         publication = curator.show(name)
-        rows = publication.mechanism.rows(publication.release)
-    data = written(name, publication.version, rows, form)
+        rows = (
+            publication.mechanism.rows(publication.release)
+            if cells
+            else publication.to_arrow(confidence=confidence).to_pylist()
+        )
+    data = written(name, publication.version, rows, form, "cells" if cells else "answers")
     if out is not None:
         out.write_bytes(data)
         return
     if form == "parquet" and sys.stdout.isatty():
-        raise BadQuestion("parquet is not for a terminal.", "Name a file with --out.")
+        raise BadUsage("parquet cannot be printed on a terminal.", "Name a file with --out.")
     sys.stdout.buffer.write(data)
 
 
-def _label(answer: dict[str, Any]) -> str:
-    return plain(str(answer["name"]) + (f", {answer['of']}" if "of" in answer else ""))
-
-
-def _interval(answer: dict[str, Any]) -> str:
-    if answer["confidence"] is None:
-        return f"{plain(str(answer['estimate']))}   v{answer['version']}"
-    ends = {"estimate": "unknown", "low": "−∞", "high": "∞"}
-    value, low, high = (ends[k] if answer[k] is None else f"{answer[k]:,.6g}" for k in ends)
-    return f"{value}   [{low}, {high}] at {answer['confidence']:.0%}   v{answer['version']}"
-
-
-def _budget(status: Any) -> str:
-    delta = f", δ = {status.delta:g}" if status.delta else ""
-    return f"ε = {status.epsilon:g}{delta}; {status.spent:.4g} spent, {status.left:.4g} left"
-
-
 @contextmanager
-def _ids(ids: list[str] | None, source: Path | None) -> Iterator[Any]:
-    """Ids from arguments, a file or standard input, byte for byte; empty lines do not count."""
+def _ids(ids: list[str] | None, source: Path | None, column: str = "") -> Iterator[Given]:
+    """Ids from arguments, a file or standard input, byte for byte; empty lines are skipped."""
     if ids:
         yield ids
         return
@@ -408,17 +366,27 @@ def _ids(ids: list[str] | None, source: Path | None) -> Iterator[Any]:
         if source is None:
             yield _lines(codecs.iterdecode(sys.stdin.buffer, "utf-8-sig"))
         else:
-            with source.open(encoding="utf-8-sig", newline="\n") as file:
-                yield _lines(file)
+            with source.open(encoding="utf-8-sig", newline="" if column else "\n") as file:
+                yield _column_of(file, str(source), column) if column else _lines(file)
     except (OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.filename != str(source):
             raise
         name = "standard input" if source is None else str(source)
-        raise BadFile(name, "cannot be read.", "Give a text file with an id a line.") from None
+        why = (error.strerror or "").lower() if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise BadFile(name, f"cannot be read ({why}).", "Give UTF-8 text with one id per line.") from None
+
+
+def _column_of(file: Iterable[str], name: str, column: str) -> Iterator[str]:
+    """The ids in a column of a CSV file with a header; rows without one are skipped."""
+    rows = csv.DictReader(file)
+    if column not in (rows.fieldnames or ()):
+        known = ", ".join(rows.fieldnames or ()) or "none"
+        raise BadFile(name, f"has no column {column!r}; nobody was deleted.", f"The columns: {known}.")
+    return (row[column] for row in rows if row[column])
 
 
 def _lines(file: Iterable[str]) -> Iterator[str]:
-    """Lines without their endings, and with everything else."""
+    """Yield non-empty lines without their endings and otherwise unchanged."""
     for line in file:
         text = line.removesuffix("\n").removesuffix("\r")
         if text:
@@ -427,7 +395,7 @@ def _lines(file: Iterable[str]) -> Iterator[str]:
 
 @contextmanager
 def _lines_into(path: Path | None) -> Iterator[Callable[[str], object] | None]:
-    """Write lines to a new file, for its owner alone: they may be names of people."""
+    """Write lines to a new file that only its owner can read: they may be people's names."""
     if path is None:
         yield None
         return
@@ -435,20 +403,6 @@ def _lines_into(path: Path | None) -> Iterator[Callable[[str], object] | None]:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
         problem = f"cannot be written ({error.strerror}); nobody was deleted."
-        raise BadFile(str(path), problem, "Name a new file in a folder that is there.") from None
+        raise BadFile(str(path), problem, "Name a new file in a folder that exists.") from None
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
         yield lambda line: file.write(line + "\n")
-
-
-@contextmanager
-def bar(doing: str) -> Iterator[Callable[[int], None] | None]:
-    """A bar of people on a terminal; nothing in a pipe."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(doing, total=None)
-        yield lambda done: progress.advance(task, done)

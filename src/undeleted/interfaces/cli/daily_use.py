@@ -1,4 +1,4 @@
-"""The demo's last scene: a table in a file, published, shown, deleted from, checked; the folder goes away."""
+"""The demo's last scene: publish, show, delete from and check a table in a temporary folder."""
 
 import io
 import tempfile
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def daily_use(seed: int) -> list[tuple[str, str]]:
-    """Every command with what it printed; noise is secure, so the numbers differ from run to run."""
+    """Return each command with its output; secure noise makes the numbers differ between runs."""
     from undeleted.curate.spec.example import MANY, SPEC, write_people
     from undeleted.interfaces.cli import run
 
@@ -22,8 +22,8 @@ def daily_use(seed: int) -> list[tuple[str, str]]:
         store = ["--store", str(folder / "undeleted.db")]
         for shown, arguments in (
             (
-                "init people.csv --out draft.toml",
-                ["init", str(folder / "people.csv"), "--out", str(folder / "draft.toml")],
+                "init people.csv --id person --out draft.toml",
+                ["init", str(folder / "people.csv"), "--id", "person", "--out", str(folder / "draft.toml")],
             ),
             ("publish spec.toml", ["publish", str(folder / "spec.toml"), *store]),
             ("show", ["show", *store]),

@@ -1,19 +1,21 @@
-"""`undeleted demo`: the story of the project in four scenes, on people that we generate."""
+"""`undeleted demo`: the project in four scenes, on generated people."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from undeleted.foundations.types import Given, Json
 from undeleted.interfaces.cli.daily_use import daily_use
-from undeleted.interfaces.cli.output import AsJson, print_json, working
+from undeleted.interfaces.cli.output import renders, working
+from undeleted.interfaces.report.result import Result
 
 PEOPLE, OWN = 1001, 64
 
 
+@renders
 def demo(
     seed: Annotated[int, typer.Option(help="The same seed gives the same people, attack and noise.")] = 7,
-    json: AsJson = False,
-) -> None:
+) -> Result:
     """Watch a retraining curator leak the people who stay, and a release-once curator leak none."""
     from undeleted.curate.spec.example import MANY
     from undeleted.games.attacks import median_walk
@@ -21,23 +23,18 @@ def demo(
     retrained = median_walk.run(n=PEOPLE, controlled=OWN, seed=seed)
     released = median_walk.run(n=PEOPLE, controlled=OWN, seed=seed, against="noisy-histogram")
     beside = real_beside_simulated(seed)
-    with working("a hundred thousand people"):
+    with working("publishing a hundred thousand people"):
         said = daily_use(seed)
-    if json:
-        commands = [{"command": command, "said": text} for command, text in said]
-        print_json(
-            {"retrained": retrained, "release_once": released, "simulated": beside, "daily_use": commands}
-        )
-        return
-    tell(retrained, released, beside)
-    print(f"4  In daily use. {MANY:,} people in a file; the noise is drawn once, securely.")
+    commands = [{"command": command, "output": text} for command, text in said]
+    facts = {"retrained": retrained, "release_once": released, "simulated": beside, "daily_use": commands}
+    lines = [f"4  In daily use. {MANY:,} people in a file; the noise is drawn once, securely."]
     for command, text in said:
-        print(f"\n   $ {command}")
-        print("".join(f"   {line}\n" for line in text.splitlines()), end="")
+        lines += ["", f"   $ {command}", *(f"   {line}" for line in text.splitlines())]
+    return Result(facts, scenes(retrained, released, beside) + "\n".join(lines))
 
 
-def real_beside_simulated(seed: int) -> dict[str, Any]:
-    """A real transcript of a noisy histogram, and the generic simulator's, from the same first release."""
+def real_beside_simulated(seed: int) -> Json:
+    """Compare a noisy histogram's real transcript with the simulator's, from the same first release."""
     from undeleted.foundations.coins import seeded
     from undeleted.games.attacks.median_walk import BINS, DOMAIN, stage
     from undeleted.games.dynamic import dynamic_game, ideal_game
@@ -47,7 +44,7 @@ def real_beside_simulated(seed: int) -> dict[str, Any]:
     histogram, schema = curator.mechanism, curator.schema  # type: ignore[attr-defined]
     own = range(PEOPLE - OWN, PEOPLE)
 
-    def attacker(world: Any) -> Any:
+    def attacker(world: Given) -> Given:
         world.corrupt(*own)
         outputs = [world.look(), *(world.delete(i) for i in own)]
         return [histogram.count(z, value=(DOMAIN // 2, DOMAIN)) for z in outputs], [z.value for z in outputs]
@@ -68,19 +65,20 @@ def real_beside_simulated(seed: int) -> dict[str, Any]:
     }
 
 
-def tell(retrained: dict[str, Any], released: dict[str, Any], beside: dict[str, Any]) -> None:
-    """The three scenes, for a person; no line is longer than 79 characters."""
+def scenes(retrained: Json, released: Json, beside: Json) -> str:
+    """The first three scenes as text, coloured on a terminal; no line is longer than 79 characters."""
     from rich.console import Console
 
     out = Console(highlight=False, soft_wrap=True)
     e = beside["estimate"]
-    held = f"[{e['low']:.0f}, {e['high']:.0f}] at {e['confidence']:.0%}; exactly {beside['exact']}"
+    held = f"[{e['low']:.0f}, {e['high']:.0f}] at {e['confidence']:.0%}; exact: {beside['exact']}"
     exposed = f"{retrained['exposed']} people who stayed, each to the last digit"
     shown = [0, 1, 2, 3, 4, 16, 32, 63, 64]
     counts = [" ".join(f"{int(beside[who][i]):>5}" for i in shown) for who in ("real", "simulated")]
     steps = " ".join(f"{i:>5}" for i in shown)
     verdict = "[green]identical[/green]" if beside["identical"] else "[red]DIFFERENT[/red]"
-    out.print(f"""
+    with out.capture() as captured:
+        out.print(f"""
 [bold]{retrained["n"]:,} people, each with a private number below {beside["domain"]:,}.[/bold]
 {retrained["controlled"]} of the records are an attacker's own. It deletes them one by one, and watches
 what is published.
@@ -89,9 +87,9 @@ what is published.
    exposed     [red]{exposed}[/red] (theory: {retrained["predicted"]})
    wrong       {retrained["wrong"]}
 
-[bold]2  A release-once curator[/bold] publishes a noisy histogram once and subtracts the rest.
-   exposed     [green]{released["exposed"]} people[/green], by the same walk with the same records
-   and still   {e["value"]:.0f} people in the upper half, {held}
+[bold]2  A release-once curator[/bold] publishes a noisy histogram, then subtracts leavers.
+   exposed     [green]{released["exposed"]} people[/green], by the same attack with the same records
+   estimate    {e["value"]:.0f} people in the upper half, {held}
    price       ε = 1, once (neighbours differ by one person added or removed)
 
 [bold]3  Why.[/bold] A simulator that has never seen the data writes the same transcript,
@@ -101,3 +99,4 @@ what is published.
    simulated {counts[1]}
    all {beside["numbers_compared"]:,} published numbers: {verdict}
 """)
+    return captured.get()

@@ -1,22 +1,24 @@
-"""A publication's state as rows: a cell a row, as it stands, with the noise that it carries."""
+"""Export a publication: its answers, or the noisy cells of its current state; one row each."""
 
 import csv
 import io
 import json
-from typing import Any
+
+from undeleted.foundations.types import Json
 
 
-def written(name: str, version: int, rows: list[dict[str, Any]], form: str) -> bytes:
-    """The rows in one of three forms; each carries the name and the version."""
+def written(name: str, version: int, rows: list[Json], form: str, what: str = "cells") -> bytes:
+    """Serialise the rows as JSON, CSV or Parquet, with the publication's name and version."""
     if form == "json":
-        body = {"format": "undeleted-export", "name": name, "version": version, "cells": rows}
+        body = {"format": "undeleted-export", "name": name, "version": version, what: rows}
         return (json.dumps(body, indent=1, ensure_ascii=False) + "\n").encode()
     columns = list(rows[0]) if rows else ["value"]
     if form == "csv":
         text = io.StringIO()
-        writer = csv.DictWriter(text, ["name", "version", *columns], lineterminator="\n")
+        about = {"name": name, "version": version} if what == "cells" else {}
+        writer = csv.DictWriter(text, [*about, *columns], lineterminator="\n")
         writer.writeheader()
-        writer.writerows({"name": name, "version": version, **row} for row in rows)
+        writer.writerows({**about, **row} for row in rows)
         return text.getvalue().encode()
     import pyarrow as pa
     import pyarrow.parquet as pq

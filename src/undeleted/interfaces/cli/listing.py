@@ -1,11 +1,12 @@
-"""`undeleted list`: what there is, read off the folders without importing anything."""
+"""`undeleted list`: list components by reading the source folders, without importing them."""
 
 from typing import Annotated, Literal
 
 import typer
 
 from undeleted.foundations import registry
-from undeleted.interfaces.cli.output import AsJson, print_json
+from undeleted.interfaces.cli.output import renders
+from undeleted.interfaces.report.result import Result
 
 Kind = Literal[
     "mechanisms",
@@ -21,23 +22,22 @@ Kind = Literal[
 ]
 
 
-def listing(kind: Annotated[Kind, typer.Argument(help="What to list.")], json: AsJson = False) -> None:
-    """List what there is of a kind; `subjects` are what `verify` takes."""
+@renders
+def listing(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> Result:
+    """List everything of a kind; `subjects` are the names that `verify` accepts."""
     listed = {"subjects": _subjects, "claims": _claims}
-    found = listed[kind]() if kind in listed else _of(registry.HOMES[kind])
-    if json:
-        print_json(found)
-        return
-    width = max(len(entry["name"]) for entry in found) + 2
-    for entry in found:
-        print(f"{entry['name']:<{width}}{entry['summary']}")
-        for fact in ("claim", "controls", "learns", "predicts", "where"):
-            if fact in entry:
-                print(f"{'':<{width}}{fact:<10}{entry[fact]}")
+    entries = listed[kind]() if kind in listed else _of(registry.HOMES[kind])
+    width = max(len(entry["name"]) for entry in entries) + 2
+    lines = []
+    for entry in entries:
+        lines.append(f"{entry['name']:<{width}}{entry['summary']}")
+        facts = (fact for fact in ("claim", "controls", "learns", "predicts", "where") if fact in entry)
+        lines += [f"{'':<{width}}{fact:<10}{entry[fact]}" for fact in facts]
+    return Result(entries, "\n".join(lines))
 
 
 def _of(folder: str) -> list[dict[str, str]]:
-    """What a folder holds."""
+    """The entries of a folder."""
     return [
         {
             "name": name,
@@ -49,7 +49,7 @@ def _of(folder: str) -> list[dict[str, str]]:
 
 
 def _claims() -> list[dict[str, str]]:
-    """What `reproduce` runs, in the order of the paper."""
+    """The claims that `reproduce` runs, in the order of the paper."""
     from undeleted.interfaces.report.reproduction import FOLDER, claims, file_of
 
     return [
@@ -64,11 +64,11 @@ def _claims() -> list[dict[str, str]]:
 
 
 def _subjects() -> list[dict[str, str]]:
-    """What `verify` takes, with the file that it comes from."""
-    from undeleted.verify.small_worlds import MADE_OF, folder_of, names
+    """The names that `verify` accepts, with the summary of the file that defines each."""
+    from undeleted.verifying.small_worlds import VARIANTS, folder_of, names
 
     def summary(name: str) -> str:
-        base = MADE_OF.get(name, (name, {}))[0]
+        base = VARIANTS.get(name, (name, {}))[0]
         return registry.summary(folder_of(base), base)
 
     return [{"name": name, "summary": summary(name)} for name in names()]

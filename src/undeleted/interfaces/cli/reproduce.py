@@ -3,14 +3,15 @@
 import importlib.util
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from undeleted.errors import BadQuestion
-from undeleted.interfaces.cli.output import AsJson, print_json
+from undeleted.errors import MissingExtra
+from undeleted.foundations.types import Json
+from undeleted.interfaces.cli.output import AsJson, bar
+from undeleted.interfaces.report.result import Result
 
 EPILOG = """
 [bold]Examples[/bold]
@@ -24,24 +25,22 @@ undeleted reproduce --only P6 --only M5 --quick --out some --json
 
 
 def reproduce(
-    out: Annotated[Path, typer.Option(help="The folder of the page, index.html, and of report.json.")] = Path(
-        "report"
-    ),
+    out: Annotated[Path, typer.Option(help="The folder for index.html and report.json.")] = Path("report"),
     quick: Annotated[
-        bool, typer.Option("--quick", help="Small sizes: a minute instead of some five.")
+        bool, typer.Option("--quick", help="Small sizes: a minute instead of about five.")
     ] = False,
     only: Annotated[
         list[str] | None, typer.Option(help="A claim to run, such as P6; may be repeated.")
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same report.")] = 7,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a report that was made otherwise.")
+        bool, typer.Option("--overwrite", help="Replace a report that another code, seed or effort made.")
     ] = False,
     json: AsJson = False,
 ) -> int:
     """Run every claim of the paper; write one page that opens offline, and report.json.
 
-    A run that was stopped goes on where it was; claims that are named by --only are run anew.
+    A stopped run continues where it was; claims named by --only run again.
     Exit code 1 if a claim does not hold.
     """
     from undeleted.interfaces.report.reproduction import Reproduction, chosen
@@ -51,25 +50,25 @@ def reproduce(
     wanted = chosen(only or [])
     for library in ("altair", "PIL", "vl_convert"):
         if importlib.util.find_spec(library) is None:
-            raise BadQuestion(
-                f"the pictures of the report need {library}.",
-                "Install it with `pip install 'undeleted[plots]'`.",
-            )
+            raise MissingExtra("a picture of the report", library, "plots")
     report = Reproduction.open(out, Setting(quick, seed), overwrite=overwrite)
     kept = [] if only else report.kept(wanted)
     if kept:
-        print(f"{len(kept)} of {len(wanted)} claims were there already", file=sys.stderr)
+        print(f"{len(kept)} of {len(wanted)} claims were already done", file=sys.stderr)
     try:
-        for name in _progress(wanted, kept):
-            result = report.results[name] if name in kept else report.add(name)
-            if not json:
-                print(f"{name:<7} {result['verdict']:<24} {result['title']}", flush=True)
+        with bar("reproducing", total=len(wanted) - len(kept)) as progress:
+            for name in wanted:
+                progress.advance(0, f"reproducing {name}")
+                result = report.results[name] if name in kept else report.add(name)
+                if not json:
+                    print(f"{name:<7} {result['verdict']:<24} {result['title']}", flush=True)
+                progress.advance(int(name not in kept))
     except KeyboardInterrupt:
-        print("stopped; the same command goes on where it was", file=sys.stderr)
+        print("stopped; run the same command again to continue", file=sys.stderr)
         raise
     written = report.write_page(page)
     if json:
-        print_json(_without_pictures(report.as_json()) | {"page": str(written)})
+        print(Result(_without_pictures(report.as_json()) | {"page": str(written)}).as_json())
     else:
         counts = Counter(report.results[name]["verdict"] for name in wanted)
         print(
@@ -79,26 +78,10 @@ def reproduce(
     return int(any(result["verdict"] == "does not hold" for result in report.results.values()))
 
 
-def _without_pictures(report: dict[str, Any]) -> dict[str, Any]:
-    """The figures alone; pictures and tables are in report.json."""
+def _without_pictures(report: Json) -> Json:
+    """The report without pictures and tables, which are in report.json."""
     claims = {
         name: {key: value for key, value in result.items() if key not in ("pictures", "table")}
         for name, result in report["claims"].items()
     }
     return report | {"claims": claims}
-
-
-def _progress(names: list[str], kept: list[str]) -> Iterator[str]:
-    """A bar over the claims on a terminal; silence in a pipe."""
-    if not sys.stderr.isatty():
-        yield from names
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reproducing", total=len(names) - len(kept))
-        for name in names:
-            bar.update(task, description=f"reproducing {name}")
-            yield name
-            bar.advance(task, int(name not in kept))

@@ -1,14 +1,16 @@
 """`undeleted verify NAME`: the best simulator in a small world, and the privacy of those who stay."""
 
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from undeleted.errors import BadQuestion
-from undeleted.interfaces.cli.output import AsJson, print_facts, print_json, working
+from undeleted.errors import BadUsage
+from undeleted.foundations.types import Given, Json
+from undeleted.interfaces.cli.output import renders, working
+from undeleted.interfaces.report.result import Result
 
-SIDES: dict[str, Any] = {
+SIDES: Json = {
     "none": None,
     "sum": lambda data: sum(map(int, data)),  # posts of a board are digits here
     "min": min,
@@ -27,61 +29,64 @@ undeleted verify noisy-sum --privacy --k 2
 """
 
 
+@renders
 def verify(
     name: Annotated[str, typer.Argument(help="What to verify; `undeleted list subjects` shows the names.")],
-    domain: Annotated[int, typer.Option(help="The domain is {0, …, m − 1}; a power of two for pads.")] = 2,
+    domain: Annotated[int, typer.Option(help="The size m of {0, …, m − 1}; a power of two for pads.")] = 2,
     n: Annotated[int, typer.Option(help="How many people there are.")] = 3,
     k: Annotated[int, typer.Option(help="How many of them may leave; every k′ ≤ k is checked.")] = 1,
     game: Annotated[
         Literal["non-adaptive", "static", "dynamic"], typer.Option(help="The variant of the definition.")
     ] = "non-adaptive",
     epsilon: Annotated[
-        float, typer.Option(help="Similarity is (ε, δ), both ways; 0 is total variation.")
+        float, typer.Option(help="The ε of (ε, δ)-similarity, in both directions; 0 is total variation.")
     ] = 0.0,
     leakage: Annotated[
         Literal["none", "shared", "fresh"],
-        typer.Option(help="What a simulator is told of a leaky mechanism's hidden part."),
+        typer.Option(help="What a simulator learns of a leaky mechanism's hidden part."),
     ] = "none",
     side: Annotated[
         Literal["none", "sum", "min", "max"],
-        typer.Option(help="What attacker and simulator know of the data beforehand."),
+        typer.Option(help="What attacker and simulator know about the data in advance."),
     ] = "none",
     ratio: Annotated[str, typer.Option(help="The ratio r of the geometric noise, a fraction.")] = "1/2",
-    low: Annotated[int | None, typer.Option(help="The least noisy output; others are clamped.")] = None,
-    high: Annotated[int | None, typer.Option(help="The greatest noisy output.")] = None,
+    low: Annotated[int | None, typer.Option(help="Noisy outputs below this are clamped to it.")] = None,
+    high: Annotated[int | None, typer.Option(help="Noisy outputs above this are clamped to it.")] = None,
     privacy: Annotated[
-        bool, typer.Option("--privacy", help="Differential privacy of those who stay, instead of safety.")
+        bool, typer.Option("--privacy", help="Compute differential privacy of those who stay, not safety.")
     ] = False,
     time_limit: Annotated[
-        float, typer.Option(help="Seconds; then the bounds that are proven by that time.")
+        float, typer.Option(help="Seconds, after which the bounds proven so far are printed.")
     ] = 60.0,
-    json: AsJson = False,
-) -> int:
+) -> Result:
     """Prove in a small world whether deletions expose those who stay, or find the best attack.
 
-    Exit code 0: the least δ is 0.  1: it is positive; the witness shows why.  3: the bounds leave it open.
-    With --privacy (adaptive deletions; no game, leakage or side) 1 says that δ > 0 at the ε that was given.
+    Exit code 0: the least δ is 0.  1: it is positive; the witness shows why.  3: the bounds do not decide.
+    --privacy cannot be combined with --leakage or --side; then 1 means δ > 0 at an ε > 0 that you give.
     """
-    from undeleted.verify.divergence import privacy_of_the_undeleted
-    from undeleted.verify.exact import verify as verify_world
-    from undeleted.verify.small_worlds import Noise, subject
+    from undeleted.verifying.divergence import privacy_of_the_undeleted
+    from undeleted.verifying.exact import verify as verify_world
+    from undeleted.verifying.small_worlds import Noise, named_world
 
     noise = Noise(_fraction(ratio), low, high)
-    chosen = subject(name, domain=domain, n=n, k=k, noise=noise, leakage=leakage, side=SIDES[side])
+    chosen = named_world(name, domain=domain, n=n, k=k, noise=noise, leakage=leakage, side=SIDES[side])
     world = {"name": name, "domain": domain, "n": n, "k": k}
     if privacy and (leakage, side) != ("none", "none"):
-        raise BadQuestion("--privacy takes no leakage and no side information.", "Leave them out.")
+        raise BadUsage("--privacy takes no leakage and no side information.", "Leave them out.")
     if privacy:
         with working(f"{name}: comparing neighbours"):
             divergence = privacy_of_the_undeleted(chosen.world, epsilon)
-        result = world | {"epsilon_promised": _log(chosen.promise)} | divergence.as_json()
-        print_json(result) if json else _show_privacy(result)
-        return int(epsilon > 0 and divergence.delta[0] > 0)
+        result: Json = world | {"epsilon_promised": _log(chosen.promise)} | divergence.as_json()
+        return Result(result, _privacy(result), code=int(epsilon > 0 and divergence.delta[0] > 0))
     with working(f"{name}: looking for the best simulator"):
         verdict = verify_world(chosen.world, game, epsilon=epsilon, time_limit=time_limit)
     result = world | {"leakage": leakage, "side": side} | verdict.as_json()
-    print_json(result) if json else _show(result)
-    return {True: 0, False: 1, None: 3}[verdict.safe]
+    below = ""
+    if verdict.witness:
+        below = _witness(verdict.witness)
+    elif verdict.simulator:
+        below = _simulator(verdict.simulator)
+    return Result(result, _facts(result), below, code={True: 0, False: 1, None: 3}[verdict.safe])
 
 
 def _fraction(text: str) -> Fraction:
@@ -97,85 +102,88 @@ def _log(ratio: Fraction | None) -> float | None:
     return None if ratio is None else log(ratio)
 
 
-def _show(result: dict[str, Any]) -> None:
+def _facts(result: Json) -> Json:
     """The verdict in words."""
-    print_facts(
-        {
-            "curator": _curator(result),
-            "game": _game(result),
-            "least_δ": _delta(result, ""),
-            "keeping_z0": _delta(result, "_keep_z0"),
-            "verdict": _verdict(result),
-            "proof": result["how"],
-            "size": f"{result['data_sets']:,} data sets, {result['histories']:,} histories; "
-            f"{result['variables']:,} variables in {result['programs']:,} programs "
-            f"({result['plain_variables']:,} as the definition writes them)",
-            "seconds": round(result["seconds"], 3),
-        }
-    )
-    if result["witness"]:
-        print()
-        _show_witness(result["witness"])
-    elif result["simulator"]:
-        print("\nthe simulator (all of it with --json)")
-        for entry in result["simulator"][:4]:
-            says = ", ".join(f"{z} with probability {p}" for z, p in entry["say"].items())
-            told = f", told {entry['leaked']}" if "leaked" in entry else ""
-            told += f", knowing {entry['known']}" if "known" in entry else ""
-            before = "".join(
-                f", delete {_deleted(step)}" if i % 2 == 0 else f" and see {step}"
-                for i, step in enumerate(entry.get("then", []))
-            )
-            print(f"  first {entry['first']}{told}{before}, delete {_deleted(entry['delete'])}: say {says}")
+    return {
+        "curator": _curator(result),
+        "game": _game(result),
+        "least_δ": _delta(result, ""),
+        "keeping_z0": _delta(result, "_keep_z0"),
+        "verdict": _verdict(result),
+        "proof": result["how"],
+        "size": f"{result['data_sets']:,} data sets, {result['histories']:,} histories; "
+        f"{result['variables']:,} variables in {result['programs']:,} programs "
+        f"({result['plain_variables']:,} as the definition writes them)",
+        "seconds": round(result["seconds"], 3),
+    }
 
 
-def _game(result: dict[str, Any]) -> str:
-    told = f", told g ({result['leakage']})" if result["leakage"] != "none" else ""
+def _simulator(entries: list[Json]) -> str:
+    """The first few answers of a perfect simulator."""
+    lines = ["the simulator (all of it with --json)"]
+    for entry in entries[:4]:
+        says = ", ".join(f"{z} with probability {p}" for z, p in entry["say"].items())
+        given = f", given {entry['leaked']}" if "leaked" in entry else ""
+        given += f", knowing {entry['known']}" if "known" in entry else ""
+        before = "".join(
+            f", delete {_deleted(step)}" if i % 2 == 0 else f" and see {step}"
+            for i, step in enumerate(entry.get("then", []))
+        )
+        lines.append(
+            f"  first {entry['first']}{given}{before}, delete {_deleted(entry['delete'])}: say {says}"
+        )
+    return "\n".join(lines)
+
+
+def _game(result: Json) -> str:
+    given = f", given g ({result['leakage']})" if result["leakage"] != "none" else ""
     side = f", knowing the {result['side']}" if result["side"] != "none" else ""
     close = f"; closeness (ε, δ) at ε = {result['epsilon']:g}" if result["epsilon"] else ""
-    return f"{result['game']}{told}{side}{close}"
+    return f"{result['game']}{given}{side}{close}"
 
 
-def _curator(result: dict[str, Any]) -> str:
+def _curator(result: Json) -> str:
     people = f"{result['n']} people on {result['domain']} value{'s' if result['domain'] > 1 else ''}"
     return f"{result['name']}, {people}, up to {result['k']} leave"
 
 
-def _delta(result: dict[str, Any], which: str) -> str:
+def _delta(result: Json, which: str) -> str:
     lower, upper, exact = result[f"lower{which}"], result[f"upper{which}"], result[f"delta{which}_exact"]
     if exact is not None:
         return f"{exact}" if "/" not in exact or len(exact) > 40 else f"{exact} = {lower:.6g}"
     return f"between {lower:.9g} and {upper:.9g}"
 
 
-def _verdict(result: dict[str, Any]) -> str:
+def _verdict(result: Json) -> str:
     if result["safe"]:
         if result["epsilon"]:
             return f"a simulator is ({result['epsilon']:g}, 0)-close in this world"
-        return "a simulator is perfect in this world: deletions tell nothing of those who stay"
+        return "a simulator is perfect in this world: deletions reveal nothing about those who stay"
     if result["safe"] is None:
-        return "open: the bounds that were proven do not decide it"
+        return "open: the proven bounds do not decide"
     return "BROKEN: no simulator comes closer than this"
 
 
-def _show_witness(witness: dict[str, Any]) -> None:
+def _witness(witness: Json) -> str:
+    """Two data sets that the deletions tell apart."""
     one, other = witness["data"]
-    print(f"two data sets   {one} and {other}")
+    lines = [f"two data sets   {one} and {other}"]
     if witness["strategy"] and isinstance(witness["strategy"][0], list):
-        print(f"delete          {', then '.join(_deleted(label) for label in witness['strategy'])}")
+        lines.append(f"delete          {', then '.join(_deleted(label) for label in witness['strategy'])}")
     else:
         for choice in witness["strategy"]:
             steps = [_deleted(s) + " →" if i % 2 else str(s) for i, s in enumerate(choice["seen"])]
-            print(f"having seen     {' '.join(steps)}: delete {_choice(choice)}")
+            lines.append(f"having seen     {' '.join(steps)}: delete {_choice(choice)}")
     p, q = witness["first_probabilities"]
-    print(f"both may say    {witness['first']} at first (probability {p} and {q})")
-    print("and then        probability on the first, on the second")
+    lines.append(f"both may output {witness['first']} at first (probability {p} and {q})")
+    lines.append("and then        probability on the first, on the second")
     for row in witness["then"]:
         p, q = row["probabilities"]
-        print(f"  {', '.join(map(str, row['outputs'])):<14}{p:<12}{q}")
+        lines.append(f"  {', '.join(map(str, row['outputs'])):<14}{p:<12}{q}")
+    return "\n".join(lines)
 
 
-def _show_privacy(result: dict[str, Any]) -> None:
+def _privacy(result: Json) -> Json:
     def shown(epsilon: float | None) -> str:
         return "infinite" if epsilon is None else f"{epsilon:.6g}"
 
@@ -185,21 +193,21 @@ def _show_privacy(result: dict[str, Any]) -> None:
         "ε_of_the_first_release": shown(result["epsilon_first"]),
         "ε_of_the_whole_transcript": shown(result["epsilon_transcript"]),
         f"δ at ε = {result['epsilon']:.6g}": f"{result['delta_first']:.6g} at first, "
-        f"{result['delta']:.6g} in all",
+        f"{result['delta']:.6g} in total",
         "deletions_cost_those_who_stay": "nothing"
         if result["deletions_cost_nothing"]
         else "more than the release",
     }
     if result["epsilon_promised"] is not None:
-        facts["ε_that_the_noise_was_made_for"] = shown(result["epsilon_promised"])
-    print_facts(facts)
+        facts["ε_the_noise_was_calibrated_for"] = shown(result["epsilon_promised"])
+    return facts
 
 
-def _choice(choice: dict[str, Any]) -> str:
+def _choice(choice: Json) -> str:
     return f"no. {choice['index']}" if "index" in choice else _deleted(choice["delete"])
 
 
-def _deleted(label: list[Any]) -> str:
-    """Deleted points; where it is known which, with their index."""
+def _deleted(label: list[Given]) -> str:
+    """Format deleted points, with their index where it is known."""
     named = (f"no. {p[0]} ({p[1]})" if isinstance(p, tuple | list) and len(p) == 2 else str(p) for p in label)
     return " and ".join(named)

@@ -1,22 +1,23 @@
-"""Who asks: a key in the header, or a session of the page that was opened with one."""
+"""Authentication: a key in the header, or a session of the pages that was opened with a key."""
 
 import logging
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.exceptions import HTTPException
 
 from undeleted.errors import BadFile
+from undeleted.foundations.types import Json
 from undeleted.interfaces.http.keys import Key
 from undeleted.interfaces.http.service import Service
 
 log = logging.getLogger("undeleted.http")
-WRONG = "this is no key, or not any more."
+WRONG = "this key is not valid, or no longer."
 COOKIE = "undeleted_session"
 LASTS = 12 * 3600  # seconds of a session
 _bearer = HTTPBearer(auto_error=False, description="An API key; `undeleted key create` makes one.")
@@ -24,9 +25,9 @@ Bearer = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 
 
 def may(*roles: str, public: bool = True) -> Callable[..., Awaitable[None]]:
-    """Let these roles in, by a key in the header: nobody else."""
+    """Admit only these roles, by a key in the header; a public service admits readers without a key."""
 
-    async def look(request: Request, credentials: Bearer) -> None:
+    async def check(request: Request, credentials: Bearer) -> None:
         service: Service = request.app.state.service
         key = key_of(service, credentials.credentials) if credentials is not None else None
         if key is None and "authorization" in request.headers:
@@ -37,13 +38,13 @@ def may(*roles: str, public: bool = True) -> Callable[..., Awaitable[None]]:
             raise HTTPException(401)
         request.state.role = key.role
         if key.role not in roles:
-            raise HTTPException(403, f"this key is of the role {key.role}; this is for: {', '.join(roles)}.")
+            raise HTTPException(403, f"this key has the role {key.role}; this needs: {', '.join(roles)}.")
 
-    return look
+    return check
 
 
 def key_of(service: Service, token: str) -> Key | None:
-    """The key, if it is one; a file of keys that cannot be read lets nobody in, and is told to nobody."""
+    """Return the key if it is valid; an unreadable key file admits nobody, and only the log shows it."""
     try:
         return service.keys.find(token)
     except BadFile:
@@ -52,17 +53,17 @@ def key_of(service: Service, token: str) -> Key | None:
 
 
 def person() -> Callable[..., Awaitable[None]]:
-    """Let everybody in, or, at a portal, whoever has a person's key; a wrong key is refused in any case."""
+    """Admit everybody, or at a portal only holders of a person's key; a wrong key is always refused."""
 
-    async def look(request: Request, credentials: Bearer) -> None:
+    async def check(request: Request, credentials: Bearer) -> None:
         sent = request.headers.get("authorization", "")
         request.state.role = person_may(request.app.state.service, sent)
 
-    return look
+    return check
 
 
 def person_may(service: Service, authorization: str) -> str | None:
-    """The role, if people may leave so."""
+    """Return the role of a request to leave, or refuse it."""
     if not authorization and not service.settings.portal:
         return None
     scheme, _, token = authorization.partition(" ")
@@ -70,12 +71,12 @@ def person_may(service: Service, authorization: str) -> str | None:
     if key is None:
         raise HTTPException(401, WRONG if authorization else None)
     if key.role != "person":
-        raise HTTPException(403, f"this key is of the role {key.role}; people leave without one.")
+        raise HTTPException(403, f"this key has the role {key.role}; people leave without such a key.")
     return key.role
 
 
 class Sessions:
-    """Sessions of the page, in memory; a key that is revoked ends its sessions."""
+    """Sessions of the page, in memory; revoking a key ends its sessions."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -92,7 +93,7 @@ class Sessions:
         self._open.pop(request.cookies.get(COOKIE, ""), None)
 
     def role(self, request: Request) -> str | None:
-        """What the browser that asks may do."""
+        """Return the role of the browser that sent the request."""
         key, until = self._open.get(request.cookies.get(COOKIE, ""), (None, 0.0))
         if key is not None and until > time.time():
             try:
@@ -103,8 +104,8 @@ class Sessions:
                 return held.role
         return "reader" if self._service.settings.public else None
 
-    def cookie(self, name: str) -> dict[str, Any]:
-        """A cookie that scripts and other sites do not see."""
+    def cookie(self, name: str) -> Json:
+        """The settings of a cookie that scripts cannot read and other sites' requests do not carry."""
         return {
             "key": COOKIE,
             "value": name,

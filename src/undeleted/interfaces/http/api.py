@@ -1,19 +1,19 @@
 """/v1: people leave, readers read, operators publish and delete.
 
-    people      POST /v1/deletions                      a receipt for a certificate
+    people      POST /v1/deletions                      exchange a receipt for a certificate
                 GET  /v1/data-set                       the public key
     readers     GET  /v1/publications[/NAME]            with intervals and versions
-    operators   POST /v1/publications, /v1/receipts     publish a table that is sent; its receipts
+    operators   POST /v1/publications, /v1/receipts     publish an uploaded table; get its receipts
                 GET  /v1/status, /v1/check
-                POST /v1/deletions/bulk                 a line of JSON an id, resumable
-                GET  /v1/deletions/bulk/STREAM          how far it has come
+                POST /v1/deletions/bulk                 one JSON line per id, resumable
+                GET  /v1/deletions/bulk/STREAM          its progress
 
-A role does its own and nothing else; operators read too.
+Each role may use only its own endpoints; operators may also read.
 """
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -24,13 +24,14 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from undeleted.errors import BadQuestion, UnknownName
+from undeleted.foundations.types import Json
 from undeleted.interfaces.http import leaving
 from undeleted.interfaces.http.access import may, person
-from undeleted.interfaces.http.lists import WhileItArrives, deleted
+from undeleted.interfaces.http.lists import DuplexResponse, deleted
 from undeleted.interfaces.http.models import (
     Alive,
     Checked,
-    DataSetFace,
+    DataSetBody,
     Leaving,
     Left,
     PublicationBody,
@@ -42,13 +43,14 @@ from undeleted.interfaces.http.models import (
 )
 from undeleted.interfaces.http.problems import documented
 from undeleted.interfaces.http.service import Service
+from undeleted.interfaces.report.store_results import check_result
 
-JSON = "this is sent as application/json."
+JSON = "the body must be sent as application/json."
 NDJSON = "application/x-ndjson"
-Name = Annotated[str, Path(max_length=256, description="A publication.")]
+Name = Annotated[str, Path(max_length=256, description="The name of a publication.")]
 Number = Annotated[float | None, Query(allow_inf_nan=False)]
 Texts = Annotated[list[str] | None, Query(max_length=16)]
-QUESTIONS = {"quantile", "low", "high", "where", "correlation", "regression", "confidence"}
+QUESTIONS = {"quantile", "low", "high", "where", "by", "correlation", "regression", "confidence"}
 StreamName = r"^[A-Za-z0-9._-]{1,64}$"
 
 api = APIRouter(prefix="/v1")
@@ -69,7 +71,7 @@ def service_of(request: Request) -> Service:
     dependencies=[Depends(person())],
     responses=documented(401, 403, 408, 409, 415, 422),
     openapi_extra={
-        "security": [{}],  # a key is asked for at a portal alone
+        "security": [{}],  # only a portal requires a key
         "requestBody": {
             "required": True,
             "content": {"application/json": {"schema": Leaving.model_json_schema()}},
@@ -79,9 +81,10 @@ def service_of(request: Request) -> Service:
     summary="Leave with a receipt",
 )
 async def leave(request: Request) -> Response:
-    """Delete whom the receipt names.  The answer is durable, and the same for every receipt that this data
-    set signed: fresh, spent, or of somebody who never was here.  Nobody learns from it who is, or was, here.
-    One that it did not sign is a problem that says `"genuine": false`: anybody can tell by the public key.
+    """Delete the person whom the receipt names.  The deletion is durable when it is answered.  The answer is
+    the same for every receipt that this data set signed: new, used, or of a person who was never here.  It
+    does not reveal who is or was here.  A receipt that the data set did not sign is answered by a problem
+    with `"genuine": false`, which anybody can check with the public key.
     """
     service = service_of(request)
     wrong = leaving.refused(service, request.scope, dict(request.headers.raw))
@@ -89,16 +92,16 @@ async def leave(request: Request) -> Response:
         return wrong
     try:
         certificate = await leaving.begin(service, await request.body())
-        return Response(leaving.told(service, certificate), media_type="application/json")
+        return Response(leaving.success(service, certificate), media_type="application/json")
     except Exception as error:
         return leaving.wrong(service, error)
 
 
 @api.get("/data-set", responses=documented(409), tags=["people"], summary="The public key of the data set")
-async def data_set(request: Request) -> DataSetFace:
-    """What receipts and certificates are checked with."""
+async def data_set(request: Request) -> DataSetBody:
+    """Return the public key with which receipts and certificates are checked."""
     service = service_of(request)
-    return DataSetFace(
+    return DataSetBody(
         data_set=service.issuer.name,
         key=service.issuer.jwk,
         erased_within_seconds=service.erased_within,
@@ -107,15 +110,15 @@ async def data_set(request: Request) -> DataSetFace:
 
 # -- readers
 
-readers: dict[str, Any] = {"dependencies": [Depends(may("reader", "operator"))], "tags": ["readers"]}
+readers: Json = {"dependencies": [Depends(may("reader", "operator"))], "tags": ["readers"]}
 
 
-@api.get("/publications", responses=documented(401, 403, 409), summary="Everything as it stands", **readers)
+@api.get("/publications", responses=documented(401, 403, 409), summary="All current publications", **readers)
 async def publications(request: Request) -> Publications:
     service = service_of(request)
-    found, status = await service.all(), await service.status()
+    result, status = await service.all(), await service.status()
     return Publications(
-        publications=[PublicationBody.model_validate(p) for p in found],
+        publications=[PublicationBody.model_validate(p) for p in result],
         **{name: status[name] for name in ("epsilon", "delta", "spent", "left")},
     )
 
@@ -123,34 +126,36 @@ async def publications(request: Request) -> Publications:
 @api.get(
     "/publications/{name}",
     responses=documented(401, 403, 404, 409, 422),
-    summary="One publication, or an answer of it to a question",
+    summary="One publication, or its answer to a question",
     **readers,
 )
 async def publication(
     request: Request,
     name: Name,
-    quantile: Annotated[Number, Query(ge=0, le=1, description="Of quantiles: the share below.")] = None,
-    low: Annotated[Number, Query(description="Of quantiles: how many lie from here …")] = None,
+    quantile: Annotated[Number, Query(ge=0, le=1, description="For quantiles: the share below.")] = None,
+    low: Annotated[Number, Query(description="For quantiles: the count from here …")] = None,
     high: Annotated[Number, Query(description="… to here.")] = None,
-    where: Annotated[Texts, Query(description="Of a histogram: column=value, or column=low..high.")] = None,
-    correlation: Annotated[Texts, Query(description="Of products: two columns.")] = None,
-    regression: Annotated[str | None, Query(max_length=256, description="Of products: the target.")] = None,
-    confidence: Annotated[float, Query(ge=0.01, le=0.999999, description="Of the interval.")] = 0.95,
+    where: Annotated[Texts, Query(description="For a histogram: column=value, or column=low..high.")] = None,
+    by: Annotated[Texts, Query(description="For a histogram: columns to show it by.")] = None,
+    correlation: Annotated[Texts, Query(description="For products: two columns.")] = None,
+    regression: Annotated[str | None, Query(max_length=256, description="For products: the target.")] = None,
+    confidence: Annotated[float, Query(ge=0.01, le=0.999999, description="Of the intervals.")] = 0.95,
 ) -> PublicationBody:
     service = service_of(request)
     strange = set(request.query_params) - QUESTIONS
     if strange:
         raise BadQuestion(
-            f"there is no question {min(strange)[:64]!r}.", f"Ask: {', '.join(sorted(QUESTIONS))}."
+            f"unknown parameter {min(strange)[:64]!r}.", f"Use: {', '.join(sorted(QUESTIONS))}."
         )
     if (low is None) != (high is None):
-        raise BadQuestion("a range has two ends.", "Give both low and high.")
+        raise BadQuestion("only one end of the range was given.", "Give both low and high.")
     if correlation is not None and len(correlation) != 2:
-        raise BadQuestion("a correlation is of two columns.", "Give correlation=a&correlation=b.")
+        raise BadQuestion("a correlation needs two columns.", "Give correlation=a&correlation=b.")
     asked = {
         "quantile": quantile,
         "range": None if low is None else (low, high),
         "where": where,
+        "by": by,
         "correlation": correlation,
         "regression": regression,
     }
@@ -171,7 +176,7 @@ _PUBLISH = {
         "content": {"application/json": {"schema": Publish.model_json_schema()}},
     }
 }
-operators: dict[str, Any] = {"dependencies": [Depends(may("operator"))], "tags": ["operators"]}
+operators: Json = {"dependencies": [Depends(may("operator"))], "tags": ["operators"]}
 
 
 @api.post(
@@ -182,7 +187,7 @@ operators: dict[str, Any] = {"dependencies": [Depends(may("operator"))], "tags":
     **operators,
 )
 async def publish(request: Request) -> PublishedBody:
-    """Publish what the spec says of the table that is sent.  The same spec again spends nothing."""
+    """Publish what the spec describes, from the table that is sent.  Sending it again spends nothing."""
     sent = await _sent(request)
     return PublishedBody.model_validate(await service_of(request).publish(sent.spec, sent.table))
 
@@ -193,16 +198,16 @@ async def publish(request: Request) -> PublishedBody:
     responses={
         200: {
             "content": {NDJSON: {"schema": {"type": "string"}}},
-            "description": "A line of JSON a person: person, receipt, opening.",
+            "description": "One JSON line per person: person, receipt, opening.",
         },
         **documented(401, 403, 409, 415, 422),
     },
     openapi_extra=_PUBLISH,
-    summary="Everybody's receipt",
+    summary="The receipts of a table",
     **operators,
 )
 async def receipts(request: Request) -> StreamingResponse:
-    """Receipts for those of the table who are here: send what was published.  They are always the same."""
+    """Return receipts for the people of the published table who are still here; they are always the same."""
     sent = await _sent(request)
     lines = service_of(request).receipts(sent.spec, sent.table)
     head = await anext(lines, "")
@@ -216,7 +221,7 @@ async def receipts(request: Request) -> StreamingResponse:
 
 
 async def _sent(request: Request) -> Publish:
-    """A table may be large: it is read when the key has been seen, and parsed while others are answered."""
+    """Read the body after the key is checked, and parse it in a thread: a table may be large."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise HTTPException(415, JSON)
     body = await request.body()
@@ -227,32 +232,31 @@ async def _sent(request: Request) -> Publish:
 
 
 @api.get(
-    "/status", responses=documented(401, 403, 409), summary="What it has cost, and what waits", **operators
+    "/status", responses=documented(401, 403, 409), summary="Budget spent, and what is pending", **operators
 )
 async def status(request: Request) -> StatusBody:
     return StatusBody.model_validate(await service_of(request).status())
 
 
-@api.get("/check", responses=documented(401, 403, 409), summary="Whether the store is whole", **operators)
+@api.get("/check", responses=documented(401, 403, 409), summary="Whether the store is intact", **operators)
 async def check(request: Request) -> Checked:
-    """Integrity, and that the noise is what was drawn.  It reads everything; erasure waits meanwhile."""
-    found = await service_of(request).check()
-    return Checked(whole=not found, problems=found)
+    """Check integrity, and that the noise is what was drawn.  It reads everything; erasure waits for it."""
+    return Checked.model_validate(check_result(*await service_of(request).check()).facts)
 
 
 @api.get(
     "/deletions/bulk/{stream}",
     responses=documented(401, 403, 404, 422),
-    summary="How far a bulk deletion has come",
+    summary="The progress of a bulk deletion",
     **operators,
 )
 async def progress(request: Request, stream: Annotated[str, Path(pattern=StreamName)]) -> Stream:
-    """So many lines are durable: go on from there.  A service that was restarted has forgotten; then begin
-    anew, which is safe."""
-    found = service_of(request).streams
-    if stream not in found:
-        raise UnknownName("streams", stream, tuple(found))
-    return Stream.model_validate({"stream": stream, **found[stream]})
+    """Return how many lines are durable: continue from there.  A restarted service does not know; then start
+    from the first line, which is safe."""
+    result = service_of(request).streams
+    if stream not in result:
+        raise UnknownName("streams", stream, tuple(result))
+    return Stream.model_validate({"stream": stream, **result[stream]})
 
 
 @api.post(
@@ -261,7 +265,7 @@ async def progress(request: Request, stream: Annotated[str, Path(pattern=StreamN
     responses={
         200: {
             "content": {NDJSON: {"schema": {"type": "string"}}},
-            "description": "A line of JSON a second and one at the end: how many lines are durable.",
+            "description": "One JSON line per second and one at the end: how many lines are durable.",
         },
         **documented(401, 403, 408, 409, 415, 422),
     },
@@ -278,35 +282,35 @@ async def progress(request: Request, stream: Annotated[str, Path(pattern=StreamN
 )
 async def bulk(
     request: Request,
-    stream: Annotated[str, Query(pattern=StreamName, description="A name to ask for the progress by.")] = "",
+    stream: Annotated[str, Query(pattern=StreamName, description="A name to query the progress.")] = "",
     first: Annotated[
         int,
-        Query(alias="from", ge=0, le=2**53, description="The line of the list that the body begins with."),
+        Query(alias="from", ge=0, le=2**53, description="How many lines of the list come before the body."),
     ] = 0,
 ) -> StreamingResponse:
-    """A line of JSON for each: {"id": "p00017"}.  Some hundreds of lines share a transaction; the answer says
-    how many lines are durable.  To send a line twice is safe."""
+    """Send one JSON line per id: {"id": "p00017"}.  Some hundreds of lines share a transaction; the answer
+    says how many lines are durable.  Sending a line twice is safe."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in (NDJSON, "application/ndjson", "application/jsonl"):
-        raise HTTPException(415, f"a list is sent as {NDJSON}.")
+        raise HTTPException(415, f"a list must be sent as {NDJSON}.")
     service = service_of(request)
-    _ = service.store  # there is one
+    _ = service.store  # raises if there is none
     known = service.streams.get(stream, {"lines": 0})["lines"]
     if first > known:
-        told = f"{known} lines of this stream are durable, and the list would go on after {first}."
-        raise BadQuestion(told, f"Send it from there: from={known}.")
+        problem = f"{known} lines of this stream are durable, but the body starts after line {first}."
+        raise BadQuestion(problem, f"Send it again with from={known}.")
     work = deleted(service, request, stream, first)
-    head = await anext(work)  # whatever is wrong before anything was deleted is an answer of its own
+    head = await anext(work)  # an error before the first deletion is an ordinary error answer
 
     async def lines() -> AsyncIterator[bytes]:
         yield head
         async for line in work:
             yield line
 
-    return WhileItArrives(lines(), media_type=NDJSON)
+    return DuplexResponse(lines(), media_type=NDJSON)
 
 
-# -- those who look after the machine
+# -- monitoring
 
 
 @outside.get("/health/live", tags=["health"], responses=documented(), summary="The process answers")
@@ -314,9 +318,9 @@ async def live() -> Alive:
     return Alive(status="live")
 
 
-@outside.get("/health/ready", tags=["health"], responses=documented(), summary="The store can be written")
+@outside.get("/health/ready", tags=["health"], responses=documented(), summary="The store is writable")
 async def ready(request: Request) -> Alive:
-    """Something was written within the last second, by a deletion or for this question; else 503."""
+    """200 if a write succeeded within the last second, by a deletion or by this check; otherwise 503."""
     service = service_of(request)
     if not service.published:
         return Alive(status="waiting for a publication")

@@ -1,21 +1,21 @@
-"""The application: the service, its addresses, and what stands around them."""
+"""The application: the service, its routes, and the guard around them."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.staticfiles import StaticFiles
 
 import undeleted
+from undeleted.foundations.types import Json
 from undeleted.interfaces.http import problems
 from undeleted.interfaces.http.access import Sessions
 from undeleted.interfaces.http.api import api, outside
 from undeleted.interfaces.http.guard import Guard, Metrics
+from undeleted.interfaces.http.lab_process import LabProcess
 from undeleted.interfaces.http.pages import as_page, pages
-from undeleted.interfaces.http.players import Players
 from undeleted.interfaces.http.service import Service, Settings
 
 ABOUT = """Honour deletions without exposing the people who stay: people leave with a receipt, readers read
@@ -23,7 +23,7 @@ what was published once with differential privacy, operators publish and delete.
 
 
 def build(settings: Settings) -> Guard:
-    """The application; a store that cannot be opened is an error here."""
+    """Build the application; a store that cannot be opened raises an error here."""
     service, metrics = Service(settings), Metrics()
 
     @asynccontextmanager
@@ -33,7 +33,7 @@ def build(settings: Settings) -> Guard:
         try:
             yield
         finally:
-            app.state.players.close()
+            app.state.lab_process.close()
             await service.close()
 
     app = FastAPI(
@@ -47,7 +47,7 @@ def build(settings: Settings) -> Guard:
         strict_content_type=True,
     )
     app.state.service, app.state.metrics = service, metrics
-    app.state.sessions, app.state.players = Sessions(service), Players()
+    app.state.sessions, app.state.lab_process = Sessions(service), LabProcess()
     problems.install(app, as_page)
     app.include_router(api)
     app.include_router(outside)
@@ -57,7 +57,7 @@ def build(settings: Settings) -> Guard:
     return Guard(app, service, metrics, as_page)
 
 
-def document() -> dict[str, Any]:
+def document() -> Json:
     """The OpenAPI document, without a service."""
     app = FastAPI(title="undeleted", version=undeleted.__version__, description=ABOUT)
     app.include_router(api)
@@ -65,15 +65,15 @@ def document() -> dict[str, Any]:
     return _document(app)
 
 
-def _document(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI document, with the form that problems have."""
+def _document(app: FastAPI) -> Json:
+    """The OpenAPI document, with the schema of problems."""
     if app.openapi_schema is None:
-        told = get_openapi(
+        spec = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes
         )
-        schemas = told.setdefault("components", {}).setdefault("schemas", {})
+        schemas = spec.setdefault("components", {}).setdefault("schemas", {})
         schemas["Problem"] = problems.Problem.model_json_schema()
         for unused in ("HTTPValidationError", "ValidationError"):
             schemas.pop(unused, None)
-        app.openapi_schema = told
+        app.openapi_schema = spec
     return app.openapi_schema

@@ -1,8 +1,9 @@
-"""Work that arrives while a thread is busy is handed to it together, when it is free.
+"""Work that arrives while a thread is busy is handed to it as one batch, when it is free.
 
-Group commit is this with a thread that commits: deletions share a transaction, and each is acknowledged when
-that is durable.  Nobody waits for a timer: an idle thread takes a lone request at once.  If the work fails,
-everybody in it is told.  Nobody waits for a thread that is stuck: `expire` tells them, and newcomers at once.
+With a thread that commits, this is group commit: deletions share a transaction, and each is acknowledged when
+it is durable.  There is no timer: an idle thread takes a single request at once.  If a batch fails, each of
+its requests gets the error.  A stuck thread blocks nobody: `expire` fails those who wait, and new requests
+are refused at once.
 """
 
 import asyncio
@@ -10,20 +11,21 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from undeleted.errors import Busy, StoreError
+from undeleted.foundations.types import Given
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Waiting: TypeAlias = tuple[Item, asyncio.Future[Any], float]
-STUCK = 5.0  # seconds after which newcomers do not queue behind a thread any more
+Waiting: TypeAlias = tuple[Item, asyncio.Future[Given], float]
+STUCK = 5.0  # seconds of one batch after which new requests are refused
 
 
 class Batches(Generic[Item, Result]):
-    """Requests that wait, and the task that hands them over.
+    """The queue of waiting requests, and the task that hands them to the thread.
 
-    `then` goes on with each result and the future of whoever asked; without it the future gets the result.
+    `then` is called with each result and the request's future; without it the future gets the result.
     """
 
     def __init__(
@@ -33,7 +35,7 @@ class Batches(Generic[Item, Result]):
         *,
         most: int,
         waiting: int,
-        then: Callable[[Result, asyncio.Future[Any]], object] | None = None,
+        then: Callable[[Result, asyncio.Future[Given]], object] | None = None,
     ) -> None:
         self._work, self._thread, self._then = work, thread, then or _settle
         self._most, self._room = most, waiting
@@ -43,7 +45,7 @@ class Batches(Generic[Item, Result]):
         self._some = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._closing = False
-        self.handed: Callable[[], object] = lambda: None  # told of every batch
+        self.handed: Callable[[], object] = lambda: None  # called after every batch
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._run())
@@ -52,8 +54,8 @@ class Batches(Generic[Item, Result]):
     def waiting(self) -> int:
         return len(self._waiting)
 
-    def submit(self, item: Item, done: asyncio.Future[Any]) -> None:
-        """Have it worked on; the future hears of it."""
+    def submit(self, item: Item, done: asyncio.Future[Given]) -> None:
+        """Queue an item; `done` gets its result or an error."""
         if self._closing:
             raise Busy("the service is shutting down")
         if len(self._waiting) >= self._room:
@@ -64,19 +66,21 @@ class Batches(Generic[Item, Result]):
         self._waiting.append((item, done, now))
         self._some.set()
 
-    def expire(self, patience: float) -> None:
-        """Tell those who have waited for so long that they should ask again: who is being worked on may be
-        done with or not, and the others are taken off the queue."""
-        before = time.monotonic() - patience
+    def expire(self, timeout: float) -> None:
+        """Fail requests that have waited longer than this many seconds.
+
+        Queued ones are removed; those in the current batch may or may not have been carried out.
+        """
+        before = time.monotonic() - timeout
         while self._waiting and self._waiting[0][2] < before:
             _settle(Busy("the store has not answered in time"), self._waiting.popleft()[1])
         for _, done, since in self._part:
             if since < before:
-                what = "the store has not answered in time: it may have happened, or not."
-                _settle(StoreError(what, "Ask again: that is safe."), done)
+                what = "the store has not answered in time: the request may or may not have been done."
+                _settle(StoreError(what, "Send it again: that is safe."), done)
 
     async def close(self) -> None:
-        """Finish what is waiting, and end."""
+        """Finish the waiting requests, and stop."""
         self._closing = True
         self._some.set()
         if self._task is not None:
@@ -102,7 +106,7 @@ class Batches(Generic[Item, Result]):
                 self._part, self._since = [], None
             self.handed()
             for (_, done, _), result in pairs:
-                if isinstance(result, Exception):  # of this item alone
+                if isinstance(result, Exception):  # only this item failed
                     _settle(result, done)
                     continue
                 try:
@@ -111,12 +115,12 @@ class Batches(Generic[Item, Result]):
                     _settle(error, done)
 
 
-def _settle(result: Any, done: asyncio.Future[Any]) -> None:
-    """Tell whoever asked, if they still listen."""
+def _settle(result: Given, done: asyncio.Future[Given]) -> None:
+    """Set a future's result or error, unless it is done already."""
     if done.done():
         return
     if isinstance(result, Exception):
         done.set_exception(result)
-        _ = done.exception()  # somebody who hung up does not ask
+        _ = done.exception()  # mark it as retrieved: the client may have hung up
     else:
         done.set_result(result)

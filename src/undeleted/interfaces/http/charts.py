@@ -1,13 +1,14 @@
-"""Publications and attacks in Vega-Lite.  Colours are names, such as @one, which the page knows."""
+"""Publications and attacks in Vega-Lite.  Colours are names, such as @one, which page.js replaces."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
-Spec = dict[str, Any]
+from undeleted.foundations.types import Given, Json
+
+Spec = Json
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
-def intervals(answers: Sequence[Mapping[str, Any]]) -> Spec | None:
+def intervals(answers: Sequence[Mapping[str, Given]]) -> Spec | None:
     """Every number of a publication with its interval."""
     rows = [
         {
@@ -84,9 +85,9 @@ def widths(past: Iterable[tuple[int, float]]) -> Spec | None:
 
 
 def people(
-    rows: Sequence[Mapping[str, Any]], kinds: Mapping[str, str], marks: Sequence[Mapping[str, Any]]
+    rows: Sequence[Mapping[str, Given]], kinds: Mapping[str, str], marks: Sequence[Mapping[str, Given]]
 ) -> Spec:
-    """People on a line by what is known of them, and what the curator said of it."""
+    """People on a line, coloured by what is known about them, and the curator's output."""
     place = {
         "field": "value",
         "type": "quantitative",
@@ -108,7 +109,7 @@ def people(
 
 
 def walk(
-    path: Sequence[Mapping[str, Any]], shown: Sequence[Mapping[str, Any]], kinds: Mapping[str, str]
+    path: Sequence[Mapping[str, Given]], shown: Sequence[Mapping[str, Given]], kinds: Mapping[str, str]
 ) -> Spec:
     """The boundary between two means as points leave, and the people near it."""
     span = {"domain": [420_000, 580_000], "nice": False, "clamp": True}  # the same on both sides
@@ -148,9 +149,9 @@ def _by_kind(kinds: Mapping[str, str]) -> Spec:
     }
 
 
-def _layer(mark: str, options: Mapping[str, Any], **encoding: Any) -> Spec:
+def _layer(mark: str, options: Mapping[str, Given], **encoding: Given) -> Spec:
     return {"mark": {"type": mark, **options}, "encoding": encoding}
 
 
-def _spec(rows: Sequence[Mapping[str, Any]], height: int, layers: Sequence[Spec]) -> Spec:
+def _spec(rows: Sequence[Mapping[str, Given]], height: int, layers: Sequence[Spec]) -> Spec:
     return {"$schema": SCHEMA, "height": height, "data": {"values": list(rows)}, "layer": list(layers)}

@@ -1,4 +1,4 @@
-"""`undeleted serve --demo`: people that never were, with receipts and keys, and two audits on their way."""
+"""`undeleted serve --demo`: generated people with receipts and keys, and two audits in the background."""
 
 import json
 import subprocess
@@ -6,18 +6,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from undeleted.curate.curator import Curator
 from undeleted.curate.spec.example import SPEC, write_people
+from undeleted.foundations.types import Json
 from undeleted.interfaces.http.keys import Keys, keys_at
 
 PEOPLE = 5_000
 AUDITED = ("retrain:statistics:median", "mechanism:noisy-histogram")
 
 
-def make(folder: Path, seed: int = 7) -> dict[str, Any]:
-    """A store with its keys and receipts in a folder; what the page and the terminal show of it."""
+def make(folder: Path, seed: int = 7) -> Json:
+    """Create a store with keys and receipts in a folder; return what the pages and the terminal show."""
     write_people(folder / "people.csv", seed, PEOPLE)
     spec, store, receipts = folder / "spec.toml", str(folder / "people.db"), folder / "receipts.jsonl"
     spec.write_text(SPEC, encoding="utf-8")
@@ -36,7 +36,7 @@ def make(folder: Path, seed: int = 7) -> dict[str, Any]:
 
 @contextmanager
 def audits(folder: Path) -> Iterator[None]:
-    """Two audits in the background; the page shows them when they are done."""
+    """Run two audits in the background; the pages show them when they are done."""
     command = [sys.executable, "-m", "undeleted", "audit", "--budget", "15s", "--out", str(folder / "audit")]
     nowhere = subprocess.DEVNULL
     running = [subprocess.Popen([*command, target], stdout=nowhere, stderr=nowhere) for target in AUDITED]

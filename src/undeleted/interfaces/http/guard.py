@@ -1,7 +1,7 @@
-"""Around everything: limits, security headers, one line of log and a few metrics a request.
+"""The outermost layer: limits, security headers, and one log line and a few metrics per request.
 
-Logs and metrics hold the pattern of an address, not the address; no header, no body, no key, no count of
-people.
+Logs and metrics contain the pattern of a route, not the requested path; no header, no body, no key, and no
+number of people.
 """
 
 import asyncio
@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 from fastapi import FastAPI, Request
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
@@ -21,11 +20,12 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from undeleted.errors import BadFile, BodyTooLarge, Busy
+from undeleted.foundations.types import Given
 from undeleted.interfaces.http import problems
 from undeleted.interfaces.http.service import Service
 
 log = logging.getLogger("undeleted.http")
-IMPORTS = '{"imports": {"vega-util": "/static/vega-util.js"}}'  # the one script inside the page
+IMPORTS = '{"imports": {"vega-util": "/static/vega-util.js"}}'  # the only inline script
 _HASH = base64.b64encode(hashlib.sha256(IMPORTS.encode()).digest()).decode()
 POLICY = (
     f"default-src 'none'; script-src 'self' 'sha256-{_HASH}'; style-src 'self'; img-src 'self' data:; "
@@ -40,36 +40,36 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-STREAMED = "/v1/deletions/bulk"  # its length and time are the sender's; a line's are not
+STREAMED = "/v1/deletions/bulk"  # unlimited in length and time; its lines are limited
 LARGE = (STREAMED, "/v1/publications", "/v1/receipts", "/v1/check")
 HEALTH = "/health/"
-AT_ONCE = 1024  # requests that are worked on, beside people's deletions
+AT_ONCE = 1024  # requests in progress, not counting people's deletions
 HELD = 64 * 1024 * 1024  # bytes of requests that are still arriving
 
 
 class Metrics:
-    """What Prometheus is told."""
+    """The metrics for Prometheus."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str, int], tuple[Any, Any]] = {}
+        self._known: dict[tuple[str, str, int], tuple[Given, Given]] = {}
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         self.requests = Counter(
             "undeleted_requests", "Requests.", ("method", "route", "status"), registry=self.registry
         )
         self.seconds = Histogram(
-            "undeleted_request_seconds", "Time of a request.", ("route",), registry=self.registry
+            "undeleted_request_seconds", "Duration of a request.", ("route",), registry=self.registry
         )
         self.batches = Counter(
             "undeleted_batches", "Transactions that deletions shared.", registry=self.registry
         )
-        self.waiting = Gauge("undeleted_waiting", "Deletion requests that wait.", registry=self.registry)
+        self.waiting = Gauge("undeleted_waiting", "Waiting deletion requests.", registry=self.registry)
         self.late = Gauge(
-            "undeleted_erasure_late_seconds", "By how much erasure is late.", registry=self.registry
+            "undeleted_erasure_late_seconds", "Seconds by which erasure is late.", registry=self.registry
         )
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
-        """A request; what it is counted in is looked up once."""
+        """Count a request; its labelled counters are cached."""
         known = self._known.get((method, route, status))
         if known is None:
             known = self.requests.labels(method, route, status), self.seconds.labels(route)
@@ -86,8 +86,8 @@ class Metrics:
 class Guard:
     """The outermost layer of the application.
 
-    A request takes a slot when all of it has come: whoever sends a byte a minute keeps nobody else out.
-    Whether the service lives is told without one.
+    A request takes a slot when it has arrived completely, so that a slow sender blocks nobody.
+    Health checks need no slot.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class Guard:
         self.tell(scope, status, time.perf_counter() - started)
 
     def refused(self, scope: Scope) -> Response | None:
-        """Whom the service does not talk to at all."""
+        """Return a problem for a wrong host name or a body that is too large; otherwise None."""
         headers = dict(scope["headers"])
         if self._hosts and _name_of(headers.get(b"host", b"")) not in self._hosts:
             return problems.problem(421)
@@ -146,12 +146,12 @@ class Guard:
         return None
 
     async def _worked(self, scope: Scope, receive: Receive, send: Send) -> Response | None:
-        """Let the application answer; what is wrong, if it cannot."""
-        most, patience = self._limits(scope)
-        if patience is None:
+        """Let the application answer; return a problem if it cannot."""
+        most, timeout = self._limits(scope)
+        if timeout is None:
             return await self._streamed(scope, receive, send, most)
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(timeout):
                 body = await self._body(receive, most)
         except TimeoutError:
             return problems.problem(408)
@@ -159,7 +159,7 @@ class Guard:
             return problems.problem(413)
         except Busy:
             return self._no_room()
-        if body is None:  # whoever asked has gone
+        if body is None:  # the client has disconnected
             return problems.problem(400)
         if scope["path"].startswith(HEALTH):
             await self._app(scope, _again(body, receive), send)
@@ -168,7 +168,7 @@ class Guard:
             return self._no_room()
         self._slots += 1
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(timeout):
                 await self._app(scope, _again(body, receive), send)
         except TimeoutError:
             return problems.problem(503, "the answer took too long.")
@@ -177,11 +177,11 @@ class Guard:
         return None
 
     def _no_room(self) -> Response:
-        self.service.standing.refused()
+        self.service.store_health.refused()
         return problems.problem(503)
 
     async def _body(self, receive: Receive, most: int) -> bytes | None:
-        """All of a request; of all that are still arriving only so much is held."""
+        """Return the complete body, or None after a disconnect; all arriving bodies share a memory limit."""
         parts = bytearray()
         try:
             while True:
@@ -194,14 +194,14 @@ class Guard:
                 if len(parts) > most:
                     raise BodyTooLarge
                 if self.held > HELD:
-                    raise Busy("too much is arriving")
+                    raise Busy("too many bytes are arriving")
                 if not message.get("more_body", False):
                     return bytes(parts)
         finally:
             self.held -= len(parts)
 
     async def _streamed(self, scope: Scope, receive: Receive, send: Send, most: int) -> Response | None:
-        """An operator's table or list, which the application reads as it arrives."""
+        """Let the application read an operator's table or list as it arrives."""
         left = most
 
         async def limited() -> Message:
@@ -219,12 +219,12 @@ class Guard:
         return None
 
     def is_streamed(self, scope: Scope) -> bool:
-        """Whether an operator sends a table or a list, which takes its time."""
+        """Whether an operator sends a table or a list, which has no time limit."""
         return scope["path"] in LARGE and self._limits(scope)[1] is None
 
     def _limits(self, scope: Scope) -> tuple[int, float | None]:
-        """Bytes and seconds of a request; an operator may send more and take longer, where that is needed."""
-        usual = self._settings.body, self._settings.patience
+        """Return the limits of a request in bytes and seconds; some paths have wider limits for operators."""
+        usual = self._settings.body, self._settings.timeout
         if scope["path"] not in LARGE:
             return usual
         sent = dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
@@ -237,7 +237,7 @@ class Guard:
         return (1 << 62 if scope["path"] == STREAMED else self._settings.upload), None
 
     def tell(self, scope: Scope, status: int, seconds: float) -> None:
-        """A request is over: the log and the metrics hear of it."""
+        """Log and count a finished request."""
         route = getattr(scope.get("route"), "path", None) or "none"
         self._metrics.count(scope["method"] if route != "none" else "any", route, status, seconds)
         if log.isEnabledFor(logging.INFO):
@@ -252,21 +252,21 @@ class Guard:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """A body that has come, for somebody who has not seen it; then whether they hang up."""
+    """Return a `receive` that first replays the body, and then passes on later messages."""
     first = True
 
-    async def told() -> Message:
+    async def replay() -> Message:
         nonlocal first
         if first:
             first = False
             return {"type": "http.request", "body": body, "more_body": False}
         return await receive()
 
-    return told
+    return replay
 
 
 class Lines(logging.Formatter):
-    """A log as lines of JSON."""
+    """Format log records as JSON lines."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -284,7 +284,7 @@ def _second(moment: int) -> str:
 
 
 def log_to_stderr(level: str) -> None:
-    """Our lines, and no others: a library's message might hold what a request held."""
+    """Log only our own messages: a library's message might contain data of a request."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Lines())
     log.handlers, log.propagate = [handler], False

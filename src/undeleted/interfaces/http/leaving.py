@@ -1,7 +1,7 @@
-"""POST /v1/deletions, the one address that many people use at once, without the machinery of the others.
+"""POST /v1/deletions, the endpoint that many people use at once, without the overhead of the others.
 
-The documented route of `api` and the quick way of `protocol` both answer with what is here; a test holds them
-against each other.  What a request costs the event loop is a third so (`benchmarks/serve.py`).
+The documented route in `api` and the fast path in `protocol` both answer with these functions; a test
+compares the answers.  The fast path costs the event loop a third as much (`benchmarks/serve.py`).
 """
 
 import asyncio
@@ -25,19 +25,19 @@ PATH = "/v1/deletions"
 
 
 def refused(service: Service, scope: Scope, headers: Mapping[bytes, bytes]) -> Response | None:
-    """Whom nobody listens to: a wrong key, at a portal none, or another kind of content."""
+    """Return a problem for a wrong key, a missing key at a portal, or a wrong content type."""
     try:
         role = person_may(service, headers.get(b"authorization", b"").decode("latin-1"))
     except HTTPException as error:
         return problems.of_http(error)
     scope["state"]["role"] = role
     if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
-        return problems.problem(415, "a receipt is sent as application/json.")
+        return problems.problem(415, "a receipt must be sent as application/json.")
     return None
 
 
 def begin(service: Service, body: bytes) -> asyncio.Future[str]:
-    """The certificate for what was sent, or what is wrong with it."""
+    """Start a deletion; the future gets the certificate or the error."""
     return service.leave(partial(_receipt_in, body))
 
 
@@ -45,7 +45,7 @@ def _receipt_in(body: bytes) -> Receipt:
     return Receipt.parse(Leaving.model_validate_json(body).receipt)
 
 
-def told(service: Service, certificate: str) -> bytes:
+def success(service: Service, certificate: str) -> bytes:
     """The answer to a genuine receipt."""
     facts = {
         "certificate": certificate,
@@ -61,11 +61,11 @@ def wrong(service: Service, error: BaseException) -> Response:
     if isinstance(error, ValidationError):
         return problems.invalid(error.errors(include_input=False, include_url=False))
     if isinstance(error, UndeletedError):
-        service.standing.failed(error)
+        service.store_health.failed(error)
         return problems.of(error, operator=False)
     return problems.bug(error)
 
 
 def parsed(receipt: Receipt) -> Callable[[], Receipt]:
-    """A receipt that was read already."""
+    """Wrap a receipt that is already parsed, for `Service.leave`."""
     return lambda: receipt

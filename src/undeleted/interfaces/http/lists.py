@@ -1,77 +1,78 @@
-"""An operator's list, which streams in: a line of JSON an id, some hundreds of lines a transaction.
+"""Bulk deletion: an operator streams a list, one JSON line per id, some hundreds of lines per transaction.
 
-The answer begins while the list still arrives: a line a second, and one at the end, that says how many lines
-are durable.  What is wrong before anything was deleted is an error like others; later it is a line of it.
+The answer starts while the list is still arriving: one line per second, and one at the end, say how many
+lines are durable.  An error before the first deletion is an ordinary error answer; a later one is a line of
+this answer.
 """
 
 import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
-from typing import Any
 
 from fastapi import Request
 from fastapi.responses import StreamingResponse
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
-from undeleted.errors import BadQuestion, Busy, UndeletedError
+from undeleted.errors import BadUsage, Busy, UndeletedError
+from undeleted.foundations.types import Json
 from undeleted.interfaces.http import problems
 from undeleted.interfaces.http.service import Service
 
 LINE = 4096  # bytes of a line
-LINES = 500  # that share a transaction: nobody else waits long for it
+LINES = 500  # per transaction, so that nobody else waits long for it
 SAY = 1.0  # seconds between two lines of an answer
 
 
-class WhileItArrives(StreamingResponse):
-    """An answer that begins while the request still arrives: nobody else may read on from it."""
+class DuplexResponse(StreamingResponse):
+    """An answer that starts while the request is still arriving; only our code reads the request."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self.stream_response(send)
 
 
 async def deleted(service: Service, request: Request, stream: str, first: int) -> AsyncIterator[bytes]:
-    """Delete part by part; say so from time to time, and at the end."""
-    with service.stream(stream, anew=first == 0) as told:
-        asked, said, spoken = told["deleted"] + told["unknown"], time.monotonic(), False
+    """Delete part by part; report the progress from time to time, and at the end."""
+    with service.stream(stream, restart=first == 0) as progress:
+        asked, said, spoken = progress["deleted"] + progress["unknown"], time.monotonic(), False
         try:
             async for part, at in _parts(request, service, first):
                 done = await service.delete(part)
-                told["lines"] = max(told["lines"], at)
-                told["deleted"] += done.deleted
-                told["unknown"] += done.unknown
+                progress["lines"] = max(progress["lines"], at)
+                progress["deleted"] += done.deleted
+                progress["unknown"] += done.unknown
                 if time.monotonic() - said >= SAY:
                     said, spoken = time.monotonic(), True
-                    yield _line(told | {"done": False})
+                    yield _line(progress | {"done": False})
         except UndeletedError as error:
-            if not spoken and told["deleted"] + told["unknown"] == asked:
+            if not spoken and progress["deleted"] + progress["unknown"] == asked:
                 raise
             status = problems.status_of(error)
             wrong = {"status": status, "detail": error.what, "remedy": error.remedy}
-            yield _line(told | {"done": False, "problem": wrong})
+            yield _line(progress | {"done": False, "problem": wrong})
             return
         except ClientDisconnect:
             return
-        yield _line(told | {"done": True, "version": await service.version()})
+        yield _line(progress | {"done": True, "version": await service.version()})
 
 
 async def _parts(request: Request, service: Service, first: int) -> AsyncIterator[tuple[list[str], int]]:
-    """Ids, some hundreds at a time, and the line after them; a line that is wrong is named by its number."""
+    """Yield ids, some hundreds at a time, and the next line's number; an error gives the line's number."""
     rest, part, number = b"", list[str](), first
     chunks = aiter(request.stream())
-    ended, patience = False, service.settings.patience
+    ended, timeout = False, service.settings.timeout
     while not ended:
         if service.ending:
             raise Busy("the service is shutting down")
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(timeout):
                 rest += await anext(chunks)
         except StopAsyncIteration:
             ended = True
             rest += b"\n" if rest else b""
         except TimeoutError:
-            raise BadQuestion("the list stopped arriving.", "Send it again from the last line.") from None
+            raise BadUsage("the list stopped arriving.", "Resume after the last durable line.") from None
         *lines, rest = rest.split(b"\n")
         if len(rest) > LINE:
             raise _wrong_line(number + len(lines))
@@ -88,21 +89,21 @@ async def _parts(request: Request, service: Service, first: int) -> AsyncIterato
 
 def _id_in(line: bytes, number: int) -> str:
     try:
-        found = json.loads(line) if len(line) <= LINE else None
+        entry = json.loads(line) if len(line) <= LINE else None
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict) or set(found) != {"id"} or not isinstance(found["id"], str):
+        entry = None
+    if not isinstance(entry, dict) or set(entry) != {"id"} or not isinstance(entry["id"], str):
         raise _wrong_line(number)
-    person: str = found["id"]
+    person: str = entry["id"]
     return person
 
 
-def _wrong_line(number: int) -> BadQuestion:
-    return BadQuestion(
+def _wrong_line(number: int) -> BadUsage:
+    return BadUsage(
         f'line {number + 1} is not {{"id": "…"}}.',
         "Correct it, and send the list again: that is safe. With curl, -T or --data-binary keeps its lines.",
     )
 
 
-def _line(facts: dict[str, Any]) -> bytes:
+def _line(facts: Json) -> bytes:
     return json.dumps(facts).encode() + b"\n"

@@ -1,10 +1,11 @@
-"""What is sent and answered.  Nothing is converted: a number in quotes is no number."""
+"""Request and response bodies.  Nothing is converted: a number in quotes is not a number."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from undeleted.curate.receipts import LONGEST
+from undeleted.foundations.types import Given
 
 
 class Sent(BaseModel):
@@ -16,19 +17,19 @@ class Leaving(Sent):
 
     receipt: Annotated[
         str,
-        Field(min_length=1, max_length=LONGEST, description="The receipt that the person was given, whole."),
+        Field(min_length=1, max_length=LONGEST, description="The full receipt that the person was given."),
     ]
 
 
 class Left(BaseModel):
-    """The answer to a genuine receipt: the same, whether it was fresh, spent, or never of anybody here."""
+    """The answer to a genuine receipt: the same if it is new, used, or of a person who was never here."""
 
     certificate: Annotated[
-        str, Field(description="A signed certificate (JWT, EdDSA); worth what its receipt is.")
+        str, Field(description="A signed certificate (JWT, EdDSA); check it with its receipt.")
     ]
     data_set: str
     erased_within_seconds: float | None
-    genuine: Annotated[bool, Field(description="This data set signed the receipt; else it is a problem.")]
+    genuine: Annotated[bool, Field(description="This data set signed the receipt; if not, it is a problem.")]
 
 
 class Publish(Sent):
@@ -36,7 +37,7 @@ class Publish(Sent):
 
     spec: Annotated[str, Field(min_length=1, max_length=1_000_000, description="The spec, in TOML.")]
     table: Annotated[
-        str, Field(description="The table, in CSV; may be empty if it is published already.")
+        str, Field(description="The table, in CSV; may be empty if it is already published.")
     ] = ""
 
 
@@ -52,8 +53,11 @@ class AnswerBody(BaseModel):
 
     name: str
     of: str | None = None
+    labels: Annotated[
+        dict[str, str | int | float | bool] | None, Field(description="Of a table: a value for every column.")
+    ] = None
     version: int
-    estimate: Any
+    estimate: Given
     low: float | None = None
     high: float | None = None
     confidence: float | None = None
@@ -84,17 +88,18 @@ class StatusBody(BaseModel):
     left: float
     erasure_pending: bool
     held_back: bool
-    waiting: Annotated[int, Field(description="Requests that wait for their transaction.")]
+    waiting: Annotated[int, Field(description="Requests waiting for their transaction.")]
     erased_within_seconds: float | None
 
 
 class Checked(BaseModel):
-    whole: bool
+    intact: bool
     problems: list[str]
+    rule: Annotated[int, Field(description="How values became codes; 2: each one on its own.")]
 
 
-class DataSetFace(BaseModel):
-    """What anybody may know: with the key, receipts and certificates are checked."""
+class DataSetBody(BaseModel):
+    """What is public about a data set; its key checks receipts and certificates."""
 
     data_set: str
     key: dict[str, str]
@@ -102,7 +107,7 @@ class DataSetFace(BaseModel):
 
 
 class Stream(BaseModel):
-    """How far a bulk deletion has come: so many lines of it are durable."""
+    """The progress of a bulk deletion: how many of its lines are durable."""
 
     stream: str
     lines: int

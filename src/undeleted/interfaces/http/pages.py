@@ -1,10 +1,10 @@
-"""The page: dashboard, leave, lab, audits.  Forms work without scripts; charts need them."""
+"""The web pages: dashboard, leave, lab, audits.  Forms work without scripts; charts need them."""
 
 import asyncio
 import json
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import parse_qs, urlencode
 
 from fastapi import APIRouter, Query, Request
@@ -14,13 +14,14 @@ from starlette.templating import Jinja2Templates
 
 import undeleted
 from undeleted.curate.receipts import Receipt
-from undeleted.errors import BadQuestion, BadReceipt, FalseReceipt, UndeletedError
+from undeleted.errors import BadReceipt, BadSetting, FalseReceipt, UndeletedError
+from undeleted.foundations.types import Given, Json
 from undeleted.interfaces.http import audits, charts, lab, leaving, problems
 from undeleted.interfaces.http.access import COOKIE, Sessions, key_of
 from undeleted.interfaces.http.guard import IMPORTS
-from undeleted.interfaces.http.players import Players
+from undeleted.interfaces.http.lab_process import LabProcess
 from undeleted.interfaces.http.service import Service
-from undeleted.interfaces.report.questions import steadiness
+from undeleted.interfaces.report.questions import width_note
 
 ROWS = 300  # of a table on the dashboard
 FOR_PROGRAMS = ("/v1", "/health", "/metrics", "/static")
@@ -33,8 +34,8 @@ def _service(request: Request) -> Service:
     return service
 
 
-def _show(request: Request, name: str, status: int = 200, **facts: Any) -> HTMLResponse:
-    """A page, or a part of one."""
+def _show(request: Request, name: str, status: int = 200, **facts: Given) -> HTMLResponse:
+    """Render a page, or a part of one."""
     service, sessions = _service(request), request.app.state.sessions
     role = facts["role"] if "role" in facts else sessions.role(request)
     common = {
@@ -63,7 +64,7 @@ def _to_login(request: Request) -> Response:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form that this page sent: one from another site is refused."""
+    """Return the fields of a form from our pages; refuse a form from another site."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise HTTPException(403)
     text = (await request.body()).decode("utf-8", "replace")
@@ -74,21 +75,21 @@ async def _form(request: Request) -> dict[str, str]:
 
 
 def as_page(request: Request, answer: Response) -> Response:
-    """A problem as a page, for a browser; programs get it as it is."""
+    """Return a problem as a page for a browser, and unchanged for programs."""
     path = request.url.path
     if path.startswith(FOR_PROGRAMS) or "text/html" not in request.headers.get("accept", ""):
         return answer
-    told = json.loads(bytes(answer.body))
-    facts = {"number": told["status"], "what": told["detail"], "remedy": told["remedy"]}
-    if told["status"] in (404, 405):
-        facts["remedy"] = "The pages are above."
+    problem = json.loads(bytes(answer.body))
+    facts = {"number": problem["status"], "what": problem["detail"], "remedy": problem["remedy"]}
+    if problem["status"] in (404, 405):
+        facts["remedy"] = "Use the links above."
     try:
         facts["role"] = request.app.state.sessions.role(request)
-    except HTTPException:  # of the file of keys
+    except HTTPException:  # the key file cannot be read
         facts["role"] = None
     try:
         page = _show(request, "problem.html", answer.status_code, **facts)
-    except Exception as error:  # whatever is wrong with the page, the problem is told
+    except Exception as error:  # if the page fails, the problem is still sent
         problems.bug(error)
         return answer
     for name in ("retry-after", "allow", "www-authenticate"):
@@ -109,7 +110,7 @@ async def dashboard(request: Request) -> Response:
 
 @pages.get("/live")
 async def live(request: Request, version: int = 0, pending: bool = False) -> Response:
-    """The dashboard's part that changes; nothing, if nothing has."""
+    """Return the part of the dashboard that changes; 204 if nothing has changed."""
     if not _may_read(request):
         return _to_login(request)
     service = _service(request)
@@ -120,19 +121,19 @@ async def live(request: Request, version: int = 0, pending: bool = False) -> Res
     return _show(request, "_standing.html", **await _standing(service))
 
 
-async def _standing(service: Service) -> dict[str, Any]:
+async def _standing(service: Service) -> Json:
     if not service.published:
         return {"published": False}
-    found, status = await service.all(), await service.status()
-    for publication in found:
+    result, status = await service.all(), await service.status()
+    for publication in result:
         publication["chart"] = charts.intervals(publication["answers"])
         past = service.widths.get(publication["name"], ())
         publication["widths"], publication["spread"] = charts.widths(past), past[-1][1] if past else None
-        publication["steady"] = steadiness(publication["kind"])
+        publication["steady"] = width_note(publication["kind"])
         publication["posts"] = [
             a["estimate"] for a in publication["answers"] if isinstance(a["estimate"], str)
         ]
-    return {"published": True, "publications": found, "state": status, "folds": service.settings.fold}
+    return {"published": True, "publications": result, "state": status, "folds": service.settings.fold}
 
 
 # -- leave
@@ -146,7 +147,7 @@ async def leave(request: Request) -> Response:
 
 @pages.post("/leave")
 async def look_at_receipt(request: Request) -> Response:
-    """What will happen, before it does.  That a receipt is genuine anybody can tell with the public key."""
+    """Show what will happen.  Anybody can check with the public key that a receipt is genuine."""
     form = await _form(request)
     service = _service(request)
     if service.settings.portal:
@@ -184,19 +185,19 @@ async def confirm(request: Request) -> Response:
 
 
 def _at_the_portal(request: Request) -> Response:
-    what, remedy = "here people leave through the portal where they log in.", "Go there with your receipt."
+    what, remedy = "people leave here through the portal where they log in.", "Go there with your receipt."
     return _part(request, "_refused.html", 403, what=what, remedy=remedy)
 
 
 def _refused(request: Request, error: UndeletedError) -> Response:
-    """What went wrong, in the words for a stranger."""
-    _service(request).standing.failed(error)
+    """Say what went wrong, without the details that are for operators."""
+    _service(request).store_health.failed(error)
     what, remedy = problems.words(error, operator=False)
     return _part(request, "_refused.html", problems.status_of(error), what=what, remedy=remedy)
 
 
 def _long(seconds: float) -> str:
-    """A time in words."""
+    """Return a time in words."""
     for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= size and seconds % size == 0:
             return f"{seconds / size:g} {unit}{'s' if seconds > size else ''}"
@@ -204,23 +205,23 @@ def _long(seconds: float) -> str:
 
 
 def _pasted(text: str) -> str:
-    """A receipt as people paste it: alone, quoted, or in the line of JSON that it came in."""
+    """Return the receipt in a pasted text: alone, quoted, or in its JSON line."""
     text = re.sub(r"(?m)^[ \t]*>[ \t]?", "", text).strip().strip("\"'“”")
     if not text.startswith("{"):
         return "".join(text.split())
     try:
-        found = json.loads(text)["receipt"]
+        result = json.loads(text)["receipt"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise BadReceipt from None
-    if not isinstance(found, str):
+    if not isinstance(result, str):
         raise BadReceipt
-    return found
+    return result
 
 
-def _part(request: Request, name: str, status: int = 200, **facts: Any) -> Response:
-    """A part of the page for htmx; the whole of it for a browser without scripts."""
+def _part(request: Request, name: str, status: int = 200, **facts: Given) -> Response:
+    """Return a part of the page for htmx; the full page for a browser without scripts."""
     if request.headers.get("hx-request"):
-        return _show(request, name, 200, **facts)  # htmx shows answers that are fine
+        return _show(request, name, 200, **facts)  # htmx shows only successful answers
     return _show(request, "leave.html", status, part=name, **facts)
 
 
@@ -236,16 +237,16 @@ async def laboratory(
     deleted: Annotated[int, Query(ge=0, le=10**6)] = 0,
     seed: Annotated[str, Query(max_length=20)] = "7",
 ) -> Response:
-    """A game, as far as the player has deleted."""
+    """Show a game after the player's deletions."""
     if not _may_read(request):
         return _to_login(request)
     chosen = lab.GAMES.get(game) or lab.GAMES["median"]
     left, right = left or chosen.retrains[0], right or chosen.ours[0]
     error = None
-    panels: tuple[Any, ...] = ()
+    panels: tuple[Given, ...] = ()
     try:
         if not (seed.isascii() and seed.isdigit()):
-            raise BadQuestion("a seed is a whole number.", "Give one, such as 7.")
+            raise BadSetting("a seed is a whole number.", "Give one, such as 7.")
         panels = await _played(request, game, left, right, min(deleted, chosen.own), int(seed))
     except UndeletedError as wrong:
         error = wrong
@@ -266,12 +267,12 @@ async def laboratory(
     )
 
 
-async def _played(request: Request, *arguments: Any) -> Any:
-    """A run in its own process; one that has not begun when whoever asked has gone is not played."""
-    players: Players = request.app.state.players
-    players.enter()
-    running = asyncio.get_running_loop().run_in_executor(players.threads, players.play, *arguments)
-    running.add_done_callback(lambda _: players.leave())
+async def _played(request: Request, *arguments: Given) -> Given:
+    """Play a run in the lab's process; drop it if the client disconnects before it starts."""
+    lab_process: LabProcess = request.app.state.lab_process
+    lab_process.enter()
+    running = asyncio.get_running_loop().run_in_executor(lab_process.threads, lab_process.play, *arguments)
+    running.add_done_callback(lambda _: lab_process.leave())
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
@@ -287,8 +288,8 @@ async def audited(request: Request) -> Response:
     if not _may_read(request):
         return _to_login(request)
     folder = _service(request).settings.audits
-    found = await asyncio.to_thread(audits.listed, folder)
-    return _show(request, "audits.html", found=found, folder=folder is not None)
+    result = await asyncio.to_thread(audits.listed, folder)
+    return _show(request, "audits.html", found=result, folder=folder is not None)
 
 
 @pages.get("/audits/{name}")
@@ -299,7 +300,7 @@ async def audit(request: Request, name: str) -> Response:
     return _show(request, "audit.html", verdict=verdict)
 
 
-# -- who is looking
+# -- log in and out
 
 
 @pages.get("/login")
@@ -313,8 +314,8 @@ async def begin(request: Request) -> Response:
     service, sessions = _service(request), request.app.state.sessions
     key = key_of(service, form.get("key", "").strip())
     if key is None or key.role == "person":
-        wrong = "this is no key." if key is None else "this key is for leaving, and opens no page."
-        remedy = "Ask whoever runs this service for a reader's key."
+        wrong = "this key is not valid." if key is None else "this key is only for leaving."
+        remedy = "Ask the operator of this service for a reader's key."
         return _show(
             request, "login.html", 401, next=_here(form.get("next", "/")), wrong=wrong, remedy=remedy
         )
@@ -333,6 +334,6 @@ async def end(request: Request) -> Response:
 
 
 def _here(path: str) -> str:
-    """An address on this page; never somewhere else."""
+    """Return the path if it is one of our pages; otherwise /."""
     known = ("/", "/lab", "/audits")
     return path if path in known else "/"

@@ -1,6 +1,6 @@
 """Errors as RFC 9457's problem+json: what happened, and what to do, in the words of `errors.py`.
 
-Whoever is not an operator hears of a store's trouble that there is some, and not where its file lies.
+Only an operator sees the details of a store's failure; others see that there is one, not where its file is.
 """
 
 import http
@@ -8,7 +8,6 @@ import logging
 import re
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -17,8 +16,8 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from undeleted.errors import (
+    AlreadyExists,
     AlreadyPublished,
-    AlreadyThere,
     BadConnection,
     BadFile,
     BadReceipt,
@@ -31,13 +30,14 @@ from undeleted.errors import (
     UndeletedError,
     UnknownName,
 )
+from undeleted.foundations.types import Given, Json
 
 log = logging.getLogger("undeleted.http")
 MEDIA = "application/problem+json"
 _STATUS: tuple[tuple[type[UndeletedError], int], ...] = (
     (UnknownName, 404),
     (AlreadyPublished, 409),
-    (AlreadyThere, 409),
+    (AlreadyExists, 409),
     (NotStarted, 409),
     (Busy, 503),
     (StoreError, 503),
@@ -51,17 +51,17 @@ _STATUS: tuple[tuple[type[UndeletedError], int], ...] = (
 _WORDS = {
     400: ("the request cannot be read.", "Send it as the OpenAPI document says: /v1/openapi.json."),
     401: ("this needs a key.", "Send Authorization: Bearer …; `undeleted key create` makes one."),
-    403: ("this key is of another role.", "Ask the operator of the service for a key of the right role."),
+    403: ("this key has another role.", "Ask the operator of the service for a key of the right role."),
     404: ("there is nothing here.", "The addresses are in /v1/openapi.json."),
-    405: ("this address does not do that.", "The methods are in /v1/openapi.json."),
-    408: ("the request took too long to arrive.", "Send it again; asking twice is safe."),
+    405: ("this address does not support the method.", "The methods are in /v1/openapi.json."),
+    408: ("the request took too long to arrive.", "Send it again; sending it twice is safe."),
     413: ("the request is too large.", "Send less at once; long lists go to /v1/deletions/bulk."),
-    415: ("this kind of content is not understood.", "Send the Content-Type that /v1/openapi.json says."),
+    415: ("this content type is not supported.", "Send the Content-Type of /v1/openapi.json."),
     421: (
-        "the service does not answer to this name.",
-        "Use the one you were given; its operator names it with `undeleted serve --hostname`.",
+        "the service does not answer to this host name.",
+        "Use the name you were given; the operator sets it with `undeleted serve --hostname`.",
     ),
-    500: ("this is a bug of ours, not of your request.", "Its place is in the service's log."),
+    500: ("this is a bug in undeleted, not in your request.", "The service's log says where."),
     503: ("the service cannot do this just now.", "Try again in a second: asking twice is safe."),
 }
 
@@ -77,11 +77,11 @@ class Problem(BaseModel):
     genuine: bool | None = None  # of a receipt: whether this data set signed it
 
 
-def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def documented(*statuses: int) -> dict[int | str, Json]:
     """The problems of an endpoint, for its OpenAPI document."""
     described = {"content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
     return {
-        status: {"description": _WORDS.get(status, ("what was sent cannot be.", ""))[0], **described}
+        status: {"description": _WORDS.get(status, ("what was sent is not valid.", ""))[0], **described}
         for status in sorted({*statuses, 400, 413, 421, 503})
     }
 
@@ -89,7 +89,7 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def problem(
     status: int, what: str = "", remedy: str = "", kind: str = "", genuine: bool | None = None
 ) -> Response:
-    """An answer that says what went wrong."""
+    """Return an answer that says what went wrong."""
     usual = _WORDS.get(status, ("this cannot be done.", ""))
     body = Problem(
         type=f"urn:undeleted:{kind or status}",
@@ -108,14 +108,14 @@ def status_of(error: UndeletedError) -> int:
 
 
 def words(error: UndeletedError, *, operator: bool) -> tuple[str, str]:
-    """What happened and what to do, for whoever asks: where a store lies is the operator's business."""
+    """Return what happened and what to do; only operators learn where a store is."""
     if isinstance(error, StoreError | BadConnection) and not operator:
         return _WORDS[503]
     return error.what, error.remedy
 
 
 def of(error: UndeletedError, *, operator: bool) -> Response:
-    """An error of ours as an answer."""
+    """Return one of our errors as an answer."""
     if isinstance(error, StoreError | BadConnection) and not operator:
         return problem(503)
     genuine = False if isinstance(error, FalseReceipt | BadReceipt) else None
@@ -123,13 +123,13 @@ def of(error: UndeletedError, *, operator: bool) -> Response:
 
 
 def of_http(error: HTTPException) -> Response:
-    """What Starlette or we raise with a status; its words, if they are ours."""
+    """Return the answer for an HTTPException of Starlette or ours; only our own text is used."""
     usual = error.detail == http.HTTPStatus(error.status_code).phrase
     return problem(error.status_code, "" if usual else str(error.detail))
 
 
 def bug(error: BaseException) -> Response:
-    """A bug: its place goes to the log, and its message, which may hold a value, nowhere."""
+    """Log where a bug is, but not its message, which may hold a value; return a problem."""
     places = [
         f"{frame.filename.rpartition('/')[2]}:{frame.lineno}"
         for frame in traceback.extract_tb(error.__traceback__)[-6:]
@@ -138,23 +138,23 @@ def bug(error: BaseException) -> Response:
     return problem(500)
 
 
-def invalid(errors: Sequence[Any]) -> Response:
-    """What is wrong and where, without what was sent."""
+def invalid(errors: Sequence[Given]) -> Response:
+    """Say what is wrong and where, without what was sent."""
     if any(e["type"] == "json_invalid" for e in errors):
         return problem(400, "the body is not JSON.", "Send JSON, in UTF-8.", "not-json")
     places = [".".join(str(part)[:64] for part in e["loc"][:4] if part != "body") for e in errors[:5]]
     where = "; ".join(
         f"{place}: {e['msg']}" if place else e["msg"] for place, e in zip(places, errors, strict=False)
     )
-    return problem(422, f"{where}.", "Send what /v1/openapi.json says.", "wrong-type")
+    return problem(422, f"{where}.", "Send what /v1/openapi.json describes.", "wrong-type")
 
 
 def install(app: FastAPI, shown: Callable[[Request, Response], Response]) -> None:
-    """Answer every error of the application so; `shown` makes a page of it for a browser."""
+    """Answer every error of the application as a problem; `shown` makes it a page for a browser."""
 
     @app.exception_handler(UndeletedError)
     async def _ours(request: Request, error: UndeletedError) -> Response:
-        request.app.state.service.standing.failed(error)
+        request.app.state.service.store_health.failed(error)
         return shown(request, of(error, operator=getattr(request.state, "role", None) == "operator"))
 
     @app.exception_handler(RequestValidationError)
@@ -163,7 +163,7 @@ def install(app: FastAPI, shown: Callable[[Request, Response], Response]) -> Non
 
     @app.exception_handler(Exception)
     async def _bug(request: Request, error: Exception) -> Response:
-        """It is raised again for the guard, which tells the log where it was."""
+        """Starlette raises it again for the guard, which logs where it was."""
         return shown(request, problem(500))
 
     @app.exception_handler(HTTPException)
@@ -177,7 +177,7 @@ def install(app: FastAPI, shown: Callable[[Request, Response], Response]) -> Non
 
 
 def _methods(app: FastAPI, path: str) -> list[str]:
-    """What a documented address does, in all of its routes."""
+    """The methods of a documented address, over all of its routes."""
     patterns = app.openapi()["paths"].items()
     fits = (m for known, m in patterns if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", known), path))
     return sorted({method.upper() for methods in fits for method in methods})

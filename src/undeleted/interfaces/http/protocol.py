@@ -1,12 +1,12 @@
-"""uvicorn's protocol with limits that it has not, and a quick way for what comes in crowds.
+"""uvicorn's protocol with additional limits, and a fast path for the most frequent requests.
 
-    the head of a request   has a length and a time
-    connections             are so many: one that has waited longest, and said nothing whole, makes room
-    a crowd                 is heard some at a time, and whoever asks for the health of the service at once
-    no room                 is said in constant bytes, before anything else is done, and that is the end
+    the head of a request   is limited in length and time
+    connections             are limited; the one that has waited longest for a complete request is closed
+    many requests at once   are processed some at a time; health checks are processed at once
+    overload                is answered with constant bytes, before any other work; then the connection closes
     deletions, liveness     are answered here, without a task, a router and models for each
 
-What is answered here is what the application would answer (`leaving`, `problems`), and a test compares them.
+The answers are those that the application would give (`leaving`, `problems`); a test compares them.
 """
 
 import asyncio
@@ -14,27 +14,27 @@ import resource
 import time
 from collections import deque
 from functools import lru_cache
-from typing import Any
 
 from starlette.responses import Response
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from undeleted.foundations.types import Given
 from undeleted.interfaces.http import leaving
 from undeleted.interfaces.http.guard import HEALTH, HELD, Guard
 from undeleted.interfaces.http.problems import problem
 
 LONGEST = 32 * 1024  # bytes of a head
-PATIENCE = 10.0  # seconds for it
+HEAD_TIMEOUT = 10.0  # seconds for a head
 MOST = 10_000  # connections
-SPARE = 512  # descriptors for the store, and for those who only ask whether the service lives
-AHEAD = 64  # requests that may be asked before the first is answered; their turns nest in each other
-TOGETHER = 64  # requests that are heard before others get their turn
+SPARE = 512  # file descriptors for the store and for health checks
+AHEAD = 64  # requests that may be pipelined on a connection; their callbacks nest
+TOGETHER = 64  # requests processed before the event loop does other work
 LIVE = b'{"status":"live"}'
 NO_STORE = (b"cache-control", b"no-store")
 
 
 class Connections:
-    """All that are open, and which of them wait for the rest of a request, the longest first."""
+    """All open connections, and those that wait for the rest of a request, longest first."""
 
     def __init__(self, most: int = MOST) -> None:
         self.most, self.open = most, 0
@@ -43,7 +43,7 @@ class Connections:
         self._later: deque[Bounded] = deque()
 
     def hear(self, one: "Bounded", data: bytes) -> None:
-        """What has come over a connection; in a crowd its turn comes in a later round of the event loop."""
+        """Process received data; if there is much, in a later iteration of the event loop."""
         if not self._heard:
             one.loop.call_soon(self._next_round, one.loop)
         self._heard += 1
@@ -58,19 +58,19 @@ class Connections:
 
     def _next_round(self, loop: asyncio.AbstractEventLoop) -> None:
         self._heard = min(TOGETHER, len(self._later))
-        if self._heard:  # before anything can fail: nobody's request keeps the next from being heard
+        if self._heard:  # before anything can fail, so that no request blocks the next
             loop.call_soon(self._next_round, loop)
         for _ in range(self._heard):
             one = self._later.popleft()
             data, one.later = one.later, b""
-            if one.parser is None:  # they have gone
+            if one.parser is None:  # disconnected
                 continue
             if len(data) > LONGEST:
                 one.transport.resume_reading()
             one.heard(data)
 
     def make_room(self) -> None:
-        """Hang up on whoever has said nothing whole for longest, if there are too many."""
+        """If there are too many, close the connection that has waited longest for a complete request."""
         if self.open > self.most and self.waiting:
             oldest = next(iter(self.waiting))
             del self.waiting[oldest]
@@ -82,7 +82,7 @@ class Connections:
 
     @classmethod
     def within_limits(cls) -> "Connections":
-        """As many as the system allows."""
+        """Allow as many connections as the system's limits permit, up to MOST."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft < MOST + SPARE:
             soft = MOST + SPARE if hard == resource.RLIM_INFINITY else min(hard, MOST + SPARE)
@@ -95,17 +95,17 @@ class Bounded(HttpToolsProtocol):
 
     guard: Guard
     all: Connections
-    later = b""  # what has come, and is not heard yet
+    later = b""  # received, but not processed yet
     _deadline: asyncio.TimerHandle | None = None
     _head = 0
-    _inside = False  # of a request whose head has come
-    _leaver: RequestResponseCycle | None = None  # whose receipt is arriving, or being worked on
+    _inside = False  # inside a request whose head is complete
+    _leaver: RequestResponseCycle | None = None  # whose receipt is arriving or being processed
     _began = 0.0
     _holds = 0  # bytes of a receipt that is arriving
     _fields = 0  # bytes of the fields of a request
-    _wrong = False  # something came that is no HTTP, or too much of it
+    _wrong = False  # received something that is not HTTP, or too much
 
-    def connection_made(self, transport: Any) -> None:
+    def connection_made(self, transport: Given) -> None:
         super().connection_made(transport)
         self.all.open += 1
         self.all.make_room()
@@ -113,7 +113,7 @@ class Bounded(HttpToolsProtocol):
             transport.abort()
             return
         self.all.waiting[self] = None
-        self._wait(PATIENCE)
+        self._wait(HEAD_TIMEOUT)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop()
@@ -123,7 +123,7 @@ class Bounded(HttpToolsProtocol):
         super().connection_lost(exc)
         if self._leaver is not None:
             self._leaver.disconnected = True
-        self.cycle = self._leaver = None  # type: ignore[assignment]  # nothing refers to itself: it goes at once
+        self.cycle = self._leaver = None  # type: ignore[assignment]  # no cycle: freed at once
         self.pipeline.clear()
 
     def hang_up(self) -> None:
@@ -140,13 +140,13 @@ class Bounded(HttpToolsProtocol):
             self.send_400_response("")
         elif self._deadline is None and not self.transport.is_closing():
             if self._leaver is not None and self._leaver.more_body:
-                self._wait(self.guard.service.settings.patience)
+                self._wait(self.guard.service.settings.timeout)
             elif self._head or (self._is_answered and self.timeout_keep_alive_task is None):
-                self._wait(PATIENCE)
+                self._wait(HEAD_TIMEOUT)
 
     @property
     def _is_answered(self) -> bool:
-        """Nothing that they asked is being worked on."""
+        """Whether no request of this connection is in progress."""
         return self.cycle is None or self.cycle.response_complete
 
     def on_message_begin(self) -> None:
@@ -154,10 +154,10 @@ class Bounded(HttpToolsProtocol):
         self._fields = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Of the head, or of the trailers of a body."""
+        """Count a field of the head, or of the trailers of a body."""
         self._fields += len(name) + len(value)
         if self._fields > LONGEST:
-            raise ValueError  # the parser tells that it cannot go on
+            raise ValueError  # the parser reports an error
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
@@ -187,12 +187,12 @@ class Bounded(HttpToolsProtocol):
         super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """What cannot be read is told after the answers to what could be."""
+        """Answer unreadable data with 400, after the answers to earlier requests."""
         if self._wrong:
             return
         self._wrong = True
         self._stop()
-        if not self._is_answered and self.cycle.more_body:  # the request that is arriving is the wrong one
+        if not self._is_answered and self.cycle.more_body:  # the arriving request is the bad one
             if self.pipeline and self.pipeline[0][0] is self.cycle:
                 self.pipeline.popleft()
                 return
@@ -222,11 +222,11 @@ class Bounded(HttpToolsProtocol):
             self._deadline.cancel()
             self._deadline = None
 
-    # -- the quick way
+    # -- the fast path
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        """Called when it is a request's turn: its head has come, and what was asked before is answered."""
-        scope: Any = cycle.scope
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Given) -> None:
+        """Called when a request's head is complete and earlier requests are answered."""
+        scope: Given = cycle.scope
         path, method = scope["path"], scope["method"]
         if path.startswith(HEALTH):
             if path == "/health/live" and method == "GET" and self.guard.refused(scope) is None:
@@ -245,8 +245,8 @@ class Bounded(HttpToolsProtocol):
             super()._start_asgi_task(cycle, app)
 
     def _receive(self, cycle: RequestResponseCycle) -> None:
-        """Somebody leaves: their receipt is waited for."""
-        scope: Any = cycle.scope
+        """Somebody leaves: wait for the receipt."""
+        scope: Given = cycle.scope
         scope["route"], self._began = _LEAVING, time.perf_counter()
         headers = dict(scope["headers"])
         wrong = self.guard.refused(scope) or leaving.refused(self.guard.service, scope, headers)
@@ -273,26 +273,26 @@ class Bounded(HttpToolsProtocol):
             self._refuse(cycle)
 
     def _let_go(self) -> None:
-        """The body of a request is no longer held."""
+        """Stop counting the body of a request as held."""
         self.guard.held -= self._holds
         self._holds = 0
 
     def _leave(self, cycle: RequestResponseCycle) -> None:
-        """The receipt has come."""
+        """The receipt has arrived: start the deletion."""
         self._stop()
         self._let_go()
         service = self.guard.service
         try:
-            told = leaving.begin(service, bytes(cycle.body))
+            certificate = leaving.begin(service, bytes(cycle.body))
         except Exception as error:
             self._answer(cycle, leaving.wrong(service, error))
             return
-        told.add_done_callback(lambda told: self._left(cycle, told))
+        certificate.add_done_callback(lambda done: self._left(cycle, done))
 
-    def _left(self, cycle: RequestResponseCycle, told: asyncio.Future[str]) -> None:
+    def _left(self, cycle: RequestResponseCycle, certificate: asyncio.Future[str]) -> None:
         service = self.guard.service
         try:
-            body = leaving.told(service, told.result())
+            body = leaving.success(service, certificate.result())
         except Exception as error:
             self._answer(cycle, leaving.wrong(service, error))
             return
@@ -301,8 +301,8 @@ class Bounded(HttpToolsProtocol):
     # -- answers
 
     def _refuse(self, cycle: RequestResponseCycle) -> None:
-        """There is no room: constant bytes, and nothing is written down but that it was so."""
-        self.guard.service.standing.refused()
+        """Refuse with constant bytes because there is no room; only the refusal is counted."""
+        self.guard.service.store_health.refused()
         self._leaver = None if self._leaver is cycle else self._leaver
         self._let_go()
         cycle.response_started = cycle.response_complete = True
@@ -311,7 +311,7 @@ class Bounded(HttpToolsProtocol):
         cycle.on_response()
 
     def _answer(self, cycle: RequestResponseCycle, answer: Response, *, last: bool = False) -> None:
-        """What is wrong with a request."""
+        """Send an error answer."""
         if last:
             cycle.keep_alive = False
         skipped = (b"content-length",)
@@ -321,7 +321,7 @@ class Bounded(HttpToolsProtocol):
     def _send(self, cycle: RequestResponseCycle, status: int, head: bytes, body: bytes) -> None:
         self._leaver = None if self._leaver is cycle else self._leaver
         self._let_go()
-        if self.flow.write_paused:  # they ask and do not listen
+        if self.flow.write_paused:  # the client sends but does not read
             self.transport.abort()
         elif not cycle.disconnected:
             cycle.response_started = cycle.response_complete = True
@@ -333,12 +333,12 @@ class Bounded(HttpToolsProtocol):
             if not cycle.keep_alive:
                 self.transport.close()
             cycle.on_response()
-        scope: Any = cycle.scope
+        scope: Given = cycle.scope
         self.guard.tell(scope, status, time.perf_counter() - self._began)
 
 
 class _Route:
-    """What logs and metrics call what was answered here."""
+    """The route in logs and metrics of a request that was answered here."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -348,7 +348,7 @@ _LEAVING, _LIVE = _Route(leaving.PATH), _Route("/health/live")
 
 
 def protocol_of(guard: Guard) -> type[Bounded]:
-    """The protocol of a server."""
+    """Return the protocol class of a server."""
     return type("Protocol", (Bounded,), {"guard": guard, "all": Connections.within_limits()})
 
 
@@ -363,7 +363,7 @@ def _no_room(headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
 
 
 def _whole(answer: Response, headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
-    """An answer as it goes over the wire, after which the connection is closed."""
+    """Serialise an answer, after which the connection is closed."""
     lines = [*answer.raw_headers, *headers, (b"connection", b"close")]
     head = b"".join(b"%s: %s\r\n" % pair for pair in lines)
     return STATUS_LINE[answer.status_code] + head + b"\r\n" + bytes(answer.body)

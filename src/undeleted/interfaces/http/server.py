@@ -1,4 +1,4 @@
-"""The process: a socket, uvicorn, and an end that finishes what was begun."""
+"""The server process: a socket, uvicorn, and a graceful shutdown."""
 
 import gc
 import re
@@ -8,22 +8,33 @@ import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import uvicorn
 
-from undeleted.errors import BadQuestion
+from undeleted.curate.stores import shown, store_exists
+from undeleted.errors import BadSetting, StoreError
+from undeleted.foundations.types import Given
 from undeleted.interfaces.http.app import build
 from undeleted.interfaces.http.guard import log_to_stderr
+from undeleted.interfaces.http.keys import keys_at
 from undeleted.interfaces.http.protocol import protocol_of
 from undeleted.interfaces.http.service import Settings
 
-GRACE = 8  # seconds for requests that are being answered when the service is told to end
+GRACE = 8  # seconds for requests in progress when the service is stopped
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 
 
+def settings(store: str, keys: Path | None, **others: Given) -> Settings:
+    """How to serve a store; refuse one that is not there, unless it is to be published over HTTP."""
+    if not others["new"] and not store_exists(store):
+        remedy = "Publish first, name another store, or start with --new and publish over HTTP."
+        raise StoreError(f"there is no store at {shown(store)}.", remedy)
+    others["audits"] = others["audits"] or (Path("audit") if Path("audit").is_dir() else None)
+    return Settings(store=store, keys=keys_at(store, keys), **others)
+
+
 def listen(host: str, port: int) -> socket.socket:
-    """The socket, before anything else is begun."""
+    """Open the socket, before anything else is started."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -32,32 +43,30 @@ def listen(host: str, port: int) -> socket.socket:
         sock.listen(2048)
     except OSError as error:
         sock.close()
-        problem = f"{host}:{port} cannot be listened on ({error.strerror or error})."
-        raise BadQuestion(
-            problem, "Choose another with --port or --host; --port 0 finds a free one."
+        problem = f"cannot listen on {host}:{port} ({error.strerror or error})."
+        raise BadSetting(
+            problem, "Choose another with --port or --host; --port 0 selects a free one."
         ) from None
     return sock
 
 
 def address_of(host: str, sock: socket.socket) -> str:
-    """What to open in a browser."""
+    """Return the address to open in a browser."""
     name = f"[{host}]" if ":" in host and not host.startswith("[") else host
     return f"http://{name}:{sock.getsockname()[1]}"
 
 
 def proxy(name: str, port: int, store: str | None) -> str:
-    """The configuration of a proxy for a service with this name on this port."""
+    """Return the nginx configuration for a service with this name on this port."""
     text = (Path(__file__).parent / "nginx.conf").read_text(encoding="utf-8")
     named = f" --store {shlex.quote(store)}" if store else ""
     return text.replace("$NAME", name).replace("$PORT", str(port)).replace("$STORE", named)
 
 
 def check_name(name: str) -> None:
-    """A name as it stands in an address, and in a proxy's configuration."""
+    """Refuse a name that is not a host name; it goes into URLs and a proxy's configuration."""
     if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]", name):
-        raise BadQuestion(
-            f"{name!r} is not the name of a machine.", "Give it alone, such as people.example.org."
-        )
+        raise BadSetting(f"{name!r} is not a host name.", "Give only the name, such as people.example.org.")
 
 
 def serve(
@@ -68,18 +77,18 @@ def serve(
     proxies: str = "",
     ready: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve until told to end (SIGTERM, SIGINT): then answer what was begun, write it, erase it."""
+    """Serve until SIGTERM or SIGINT; then answer started requests, write them, and erase deleted records."""
     app = build(settings)
     log_to_stderr(log_level)
-    sys.setswitchinterval(0.0005)  # a long deletion leaves the others their turn
+    sys.setswitchinterval(0.0005)  # a long deletion does not block other threads
     gc.collect()
-    gc.freeze()  # what is there from the start is never looked through again: that took a tenth of a second
-    gc.set_threshold(20_000, 20, 100)  # and what a crowd leaves behind is looked through rarely
+    gc.freeze()  # never scan the objects from the start again: that took a tenth of a second
+    gc.set_threshold(20_000, 20, 100)  # and scan rarely under load
     config = uvicorn.Config(
         app,
         access_log=False,
         log_config=None,
-        log_level="critical",  # ours are the only lines
+        log_level="critical",  # only our own lines are logged
         http=protocol_of(app),
         loop="uvloop",
         ws="none",
@@ -92,19 +101,22 @@ def serve(
         backlog=2048,
     )
     server = _Server(config, ready)
-    for ending in (signal.SIGTERM, signal.SIGINT):  # uvicorn sends itself the signal again when it has ended
+    for ending in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises the signal again after shutdown
         signal.signal(ending, lambda *_: None)
-    server.run(sockets=[sock])
+    try:
+        server.run(sockets=[sock])
+    finally:
+        gc.unfreeze()  # else libraries complain at the exit about objects that were never freed
 
 
 class _Server(uvicorn.Server):
-    """Says when it listens."""
+    """A server that calls `ready` when it listens."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
 
-    def handle_exit(self, sig: int, frame: Any) -> None:
+    def handle_exit(self, sig: int, frame: Given) -> None:
         self.config.app.state.service.ending = True  # type: ignore[union-attr]
         super().handle_exit(sig, frame)
 

@@ -1,31 +1,33 @@
-"""Answers that come at fixed times after they were asked for, however long the work took.
+"""Answers at fixed ticks after the request, not at the moment when the work is done.
 
-An event loop's own timers are rounded to milliseconds from when it last woke up, which is when the work was
-done: they would tell it.  A thread that sleeps until the very moment does not know of the work.  Whoever
-still waits for their work costs nothing meanwhile, however many they are.
+An event loop rounds its timers to milliseconds from its last wake-up, which is when the work was done: they
+would reveal it.  A thread that sleeps until the exact moment does not depend on the work.  Requests whose
+work is not done cost nothing while they wait, however many there are.
 """
 
 import asyncio
 import heapq
 import threading
 import time
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-GRID = 0.002  # seconds: those who asked at about the same time are woken together
-MARGIN = 0.0005  # seconds: work that ends so shortly before a tick is told at the next
-TOGETHER = 64  # that are woken before the event loop looks for others
-Answer: TypeAlias = tuple[asyncio.Future[Any], asyncio.Future[Any]]
+from undeleted.foundations.types import Given
+
+GRID = 0.002  # seconds: requests of about the same time are answered together
+MARGIN = 0.0005  # seconds: work that ends this shortly before a tick is answered at the next
+TOGETHER = 64  # answers sent before the event loop does other work
+Answer: TypeAlias = tuple[asyncio.Future[Given], asyncio.Future[Given]]
 
 
 class Ticks:
-    """Wakes whoever waits, at the first tick after their work is done; ticks are counted from the asking."""
+    """Answers each request at the first tick after its work is done; ticks are counted from the request."""
 
     def __init__(self, length: float) -> None:
         self.length = length
         self._lock = threading.Lock()
         self._due: list[int] = []  # moments, in microseconds; a heap
         self._at: dict[int, list[Answer]] = {}
-        self._sooner = threading.Event()  # than what the thread sleeps for
+        self._sooner = threading.Event()  # something is due before the thread would wake
         self._ended = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -37,29 +39,29 @@ class Ticks:
         self._ended = True
         self._sooner.set()
 
-    def after(self, done: asyncio.Future[Any]) -> asyncio.Future[Any]:
-        """A future with the same end, at the first tick after it; to cancel it leaves the work alone."""
+    def after(self, done: asyncio.Future[Given]) -> asyncio.Future[Given]:
+        """Return a future with the same result at the next tick; cancelling it does not stop the work."""
         assert self._loop is not None
-        told = self._loop.create_future()
+        delayed = self._loop.create_future()
         asked = -(-time.monotonic() // GRID) * GRID
         if done.done():
-            self._add(asked, done, told)
+            self._add(asked, done, delayed)
         else:
-            done.add_done_callback(lambda done: self._add(asked, done, told))
-        return told
+            done.add_done_callback(lambda done: self._add(asked, done, delayed))
+        return delayed
 
-    def _add(self, asked: float, done: asyncio.Future[Any], told: asyncio.Future[Any]) -> None:
+    def _add(self, asked: float, done: asyncio.Future[Given], delayed: asyncio.Future[Given]) -> None:
         ticks = max(1, -(-(time.monotonic() + MARGIN - asked) // self.length))
         moment = round(1e6 * (asked + ticks * self.length))
         with self._lock:
             waiting = self._at.get(moment)
             if waiting is None:
-                self._at[moment] = [(done, told)]
+                self._at[moment] = [(done, delayed)]
                 heapq.heappush(self._due, moment)
                 if self._due[0] == moment:
                     self._sooner.set()
             else:
-                waiting.append((done, told))
+                waiting.append((done, delayed))
 
     def _run(self) -> None:
         assert self._loop is not None
@@ -79,14 +81,14 @@ class Ticks:
                 return
 
     def _wake(self, due: list[Answer], first: int) -> None:
-        """Some at a time: whoever else asks something meanwhile is heard in between."""
+        """Set some results at a time, so that other requests are processed in between."""
         assert self._loop is not None
         if first + TOGETHER < len(due):
             self._loop.call_soon(self._wake, due, first + TOGETHER)
-        for done, told in due[first : first + TOGETHER]:
-            if told.done():
+        for done, delayed in due[first : first + TOGETHER]:
+            if delayed.done():
                 continue
             if (error := done.exception()) is not None:
-                told.set_exception(error)
+                delayed.set_exception(error)
             else:
-                told.set_result(done.result())
+                delayed.set_result(done.result())

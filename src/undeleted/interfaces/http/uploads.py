@@ -1,4 +1,4 @@
-"""Tables that operators send: one at a time, in a folder beside the store that goes away when it was read."""
+"""Tables that operators upload: one at a time, in a folder beside the store that is removed after reading."""
 
 import asyncio
 import contextlib
@@ -11,24 +11,24 @@ from pathlib import Path
 from undeleted.curate.curator import Curator
 from undeleted.curate.spec import Spec
 from undeleted.curate.stores import key_file_of
-from undeleted.errors import AlreadyPublished, BadQuestion, Busy, UndeletedError
+from undeleted.errors import AlreadyPublished, BadUsage, Busy, UndeletedError
 
-LINES = 500  # receipts that are written before others have their turn
+LINES = 500  # receipts written before other work runs
 
 
 class Uploads:
-    """For one store."""
+    """The uploads of one store."""
 
     def __init__(self, store: str) -> None:
         self._store, self._busy = store, False
         self._folder = Path(f"{key_file_of(store)}.upload")
-        shutil.rmtree(self._folder, ignore_errors=True)  # of a service that was killed
+        shutil.rmtree(self._folder, ignore_errors=True)  # left by a killed service
 
     @contextlib.contextmanager
     def taken(self) -> Iterator[None]:
-        """Nobody else's turn."""
+        """Allow one upload at a time; refuse a second one."""
         if self._busy:
-            raise Busy("a table is being read already")
+            raise Busy("a table is already being read")
         self._busy = True
         try:
             yield
@@ -45,7 +45,7 @@ class Uploads:
             Curator.from_spec(spec, self._store).close()
 
     async def receipts(self, text: str, table: str) -> AsyncIterator[str]:
-        """A receipt for everybody of a table who is in the store, a few at a time."""
+        """Yield receipts for the people of a table who are in the store, some hundreds at a time."""
         with self.taken(), self._sent(text, table) as spec, _named_as_sent(spec, text):
             curator = await asyncio.to_thread(Curator.open, self._store)
             try:
@@ -57,15 +57,15 @@ class Uploads:
 
     @contextlib.contextmanager
     def _sent(self, text: str, table: str) -> Iterator[Spec]:
-        """A spec whose source is the table."""
+        """Save the table in a file; yield the spec with that file as its source."""
         spec = Spec.parse(text)
         if spec.connection is not None or not spec.source.endswith(".csv") or "/" in spec.source:
-            remedy = 'Say source = "people.csv" and send the table; databases are for the command line.'
-            raise BadQuestion("the source of this spec is no table that could be sent.", remedy)
+            remedy = 'Write source = "people.csv" and send the table; for databases use the command line.'
+            raise BadUsage("the source of this spec is not a CSV file that can be sent.", remedy)
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir(0o700)
         try:
-            file = self._folder / "table.csv"  # whatever its sender calls it
+            file = self._folder / "table.csv"  # whatever name the sender uses
             file.write_text(table, encoding="utf-8")
             yield replace(spec, source=str(file))
         finally:
@@ -74,7 +74,7 @@ class Uploads:
 
 @contextlib.contextmanager
 def _named_as_sent(spec: Spec, text: str) -> Iterator[None]:
-    """Errors with the name that the sender knows."""
+    """In errors, replace the file's path by the name that the sender used."""
     path, name = spec.source, Spec.parse(text).source
     try:
         yield

@@ -1,1 +1,1 @@
-"""Pages to look at: self-contained HTML that opens offline."""
+"""Self-contained HTML pages that open offline."""

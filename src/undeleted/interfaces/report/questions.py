@@ -1,63 +1,54 @@
-"""What a publication answers, as it is shown and sent: by itself, to a question, row by row of a file."""
+"""A publication's answers for the terminal and the API: all numbers, one question, or rows to predict."""
 
-import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
 import numpy as np
 
 from undeleted.curate import files
-from undeleted.curate.publications import kinds, who_answers, who_predicts
+from undeleted.curate.answers import LAST, answers, rows
+from undeleted.curate.publications import kinds, kinds_that_predict
 from undeleted.errors import BadFile, BadQuestion
 from undeleted.foundations.schema import Schema
+from undeleted.foundations.types import Given, Json
+from undeleted.interfaces.report.result import in_digits, plain, table
 
 
-def steadiness(kind: str) -> str:
-    """What becomes of the intervals of a kind of publication as people leave."""
+def width_note(kind: str) -> str:
+    """Say how the intervals of a kind of publication change as people leave."""
     if kind in kinds() and kinds()[kind][0][1].steady:
         return "deletions do not widen it"
-    return "it grows as fewer people remain, who share the same noise"
+    return "it grows as fewer people remain, because the noise stays the same"
+
+
+MOST_SHOWN = 2000  # answers of one publication
 
 
 def shown(
-    name: str, publication: Any, asked: Mapping[str, Any], confidence: float = 0.95
-) -> Iterator[dict[str, Any]]:
-    """Every answer with its interval: an end that is open is null."""
-    for label, estimate in answers(publication, asked, confidence):
+    name: str, publication: Given, asked: Mapping[str, Given], confidence: float = 0.95
+) -> Iterator[Json]:
+    """Yield every answer with its interval; an infinite end becomes null."""
+    answered = answers(publication.mechanism, publication.release, asked, confidence)
+    for number, row in enumerate(rows(name, publication.version, answered, confidence)):
+        if number == MOST_SHOWN:
+            problem = f"{name!r} has more than {MOST_SHOWN:,} answers."
+            raise BadQuestion(problem, "Export them: undeleted export NAME --format csv.")
+        labels = {key: value for key, value in row.items() if key not in ("publication", *LAST)}
+        text = ", ".join(str(v) if key == "of" else f"{key} = {v}" for key, v in labels.items())
         yield {
             "name": name,
-            **({"of": label} if label else {}),
-            "version": publication.version,
-            "estimate": _finite(estimate.value) if hasattr(estimate, "value") else estimate,
-            "low": _finite(getattr(estimate, "low", None)),
-            "high": _finite(getattr(estimate, "high", None)),
-            "confidence": confidence if hasattr(estimate, "low") else None,
+            **({"of": text} if text else {}),
+            **({"labels": labels} if labels.keys() - {"of"} else {}),
+            **{key: row[key] for key in ("version", "estimate", "low", "high", "confidence")},
         }
 
 
-def _finite(number: float | None) -> float | None:
-    """JSON has no infinity."""
-    return number if number is not None and math.isfinite(number) else None
-
-
-def answers(publication: Any, asked: Mapping[str, Any], confidence: float) -> Iterator[tuple[str, Any]]:
-    """A label and an estimate for each answer."""
+def predictions(publication: Given, source: str) -> list[Json]:
+    """Return a prediction for every row of a file, from the current release."""
     mechanism = publication.mechanism
-    questions = {name: value for name, value in asked.items() if value not in (None, [], ())}
-    for name in questions:
-        if name not in mechanism.questions:
-            wanted = " or ".join(who_answers(name))
-            problem = f"{name} is a question for a publication of kind {wanted}."
-            raise BadQuestion(problem, "Name one that is.")
-    yield from mechanism.answers(publication.release, questions, confidence)
-
-
-def predictions(publication: Any, source: str) -> list[dict[str, Any]]:
-    """A prediction for every row of a file: from the release as it stands."""
-    mechanism = publication.mechanism
-    if mechanism.kind not in who_predicts():
-        remedy = f"Name a publication of kind {', '.join(who_predicts())}."
-        raise BadQuestion("--predict is a question for a model.", remedy)
+    if mechanism.kind not in kinds_that_predict():
+        remedy = f"Name a publication of kind {', '.join(kinds_that_predict())}."
+        raise BadQuestion("--predict needs a model.", remedy)
     features = mechanism.over
     try:
         table = files.read(source, Schema(list(features)))
@@ -66,5 +57,35 @@ def predictions(publication: Any, source: str) -> list[dict[str, Any]]:
         raise BadFile(source, error.problem, remedy) from None
     there = table.complete(features)
     codes = np.column_stack([table.codes[c.name].astype(np.int64) for c in features])
-    found = mechanism.predictions(publication.release, codes)
-    return [{"row": i, **(found[i] if known else {"prediction": None})} for i, known in enumerate(there)]
+    predicted = mechanism.predictions(publication.release, codes)
+    return [{"row": i, **(predicted[i] if known else {"prediction": None})} for i, known in enumerate(there)]
+
+
+def answers_as_text(answers: Sequence[Json]) -> str:
+    """Answers for people: a line each, or a table with a column for every label."""
+    blocks = []
+    for labels, several in groupby(answers, key=_table_of):
+        rows = list(several)
+        if labels is None:
+            blocks.append(table([[_line_label(answer), _interval(answer)] for answer in rows]))
+            continue
+        body = [["", *(plain(str(value)) for value in a["labels"].values()), _interval(a)] for a in rows]
+        blocks.append(table([[plain(str(label)) for label in labels], *body]))
+    return "\n".join(blocks)
+
+
+def _table_of(answer: Json) -> tuple[str, ...] | None:
+    """The name and the columns of the table that an answer belongs to; none if it stands alone."""
+    return (answer["name"], *answer["labels"]) if "labels" in answer else None
+
+
+def _line_label(answer: Json) -> str:
+    return plain(str(answer["name"]) + (f", {answer['of']}" if "of" in answer else ""))
+
+
+def _interval(answer: Json) -> str:
+    if answer["confidence"] is None:
+        return f"{plain(str(answer['estimate']))}   v{answer['version']}"
+    ends = {"estimate": "unknown", "low": "−∞", "high": "∞"}
+    value, low, high = (ends[k] if answer[k] is None else in_digits(answer[k]) for k in ends)
+    return f"{value}   [{low}, {high}] at {answer['confidence']:.0%}   v{answer['version']}"

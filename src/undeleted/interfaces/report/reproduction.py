@@ -1,7 +1,7 @@
-"""Every claim of the paper, run, and kept as it goes: `report.json` is whole after each claim.
+"""Run every claim of the paper, and save the results: `report.json` is complete after each claim.
 
-A run that was stopped goes on where it was.  What it finds there must have come from the same code, the same
-seed and the same effort; anything else is refused, so that nothing is lost and nothing is mixed.
+A stopped run continues where it was.  The existing report must come from the same code, the same seed and the
+same effort; any other is refused, so that nothing is lost and nothing is mixed.
 """
 
 import json
@@ -14,16 +14,17 @@ from hashlib import sha256
 from importlib import metadata, resources
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import undeleted
+from undeleted.curate.durable import atomic
 from undeleted.errors import BadFile, UnknownName
 from undeleted.foundations import registry
+from undeleted.foundations.types import Json
 from undeleted.paper.claim import VERDICTS, ClaimResult, Figure, Setting
 
 FOLDER = "undeleted.paper.claims"
 FORMAT = 1
-CRASHED = "it runs to its end"
+CRASHED = "the claim runs without an error"
 KINDS = "PDM"  # attacks, definitions, mechanisms; then the survey
 REMEDY = "Name another --out, or add --overwrite."
 LIBRARIES = ("altair", "highspy", "numpy", "opendp", "scipy", "vl-convert-python")
@@ -40,18 +41,18 @@ def claims() -> list[str]:
 
 
 def label(name: str) -> str:
-    """`p6-batch-queries` and `p6` are P6."""
+    """Return a claim's label: `p6-batch-queries` and `p6` are P6."""
     claim = name.partition("-")[0]
     return claim.upper() if claim[1:].isdigit() else name
 
 
 def file_of(claim: str) -> str:
-    """P6 is kept under the name `p6-batch-queries`."""
+    """Return a claim's registry name: P6 is `p6-batch-queries`."""
     return next(name for name in registry.names(FOLDER) if label(name) == claim)
 
 
 def chosen(names: Sequence[str]) -> list[str]:
-    """Claims by name, however they are spelled; all if none is named."""
+    """Return the named claims, in any accepted spelling; all if none is named."""
     words = [word.strip().lower() for name in names for word in name.split(",")]
     known = registry.names(FOLDER)
     wanted = [label(word) if word in known or "-" not in word else word for word in words]
@@ -62,10 +63,10 @@ def chosen(names: Sequence[str]) -> list[str]:
 
 
 def run(name: str, setting: Setting) -> ClaimResult:
-    """One claim; whatever stops it is a figure that does not hold."""
+    """Run one claim; an exception becomes a figure that does not hold."""
     try:
-        found: ClaimResult = registry.find(FOLDER, file_of(name))(setting)
-        return found
+        result: ClaimResult = registry.find(FOLDER, file_of(name))(setting)
+        return result
     except Exception as error:
         stopped = f"{type(error).__name__}: {error}".split("\n")[0]
         return ClaimResult((Figure(CRASHED, stopped, "yes", False),))
@@ -73,22 +74,22 @@ def run(name: str, setting: Setting) -> ClaimResult:
 
 @dataclass
 class Reproduction:
-    """A report as it grows."""
+    """A report that grows claim by claim."""
 
     folder: Path
     setting: Setting
-    results: dict[str, dict[str, Any]] = field(default_factory=dict)
+    results: dict[str, Json] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def open(cls, folder: Path, setting: Setting, *, overwrite: bool = False) -> "Reproduction":
-        """What is there already, if it belongs to this run."""
+        """Open the existing report if it belongs to this run; otherwise start or refuse."""
         report = cls(folder, setting)
         path, page = folder / "report.json", folder / "index.html"
         if folder.exists() and not folder.is_dir():
-            raise BadFile(str(folder), "is a file, and a report is a folder.", "Name another --out.")
+            raise BadFile(str(folder), "is a file, but a report is a folder.", "Name another --out.")
         if page.exists() and not path.exists() and not overwrite:
-            raise BadFile(str(page), "is there, and is not of a report.", REMEDY)
+            raise BadFile(str(page), "exists, and does not belong to a report.", REMEDY)
         if not path.exists() or overwrite:
             _begin(folder)
             return report
@@ -102,21 +103,21 @@ class Reproduction:
         return report
 
     def kept(self, wanted: Sequence[str]) -> list[str]:
-        """Those that need not be run again; what broke off is tried once more."""
+        """The claims that need not run again; a claim that crashed runs again."""
         there = [name for name in wanted if name in self.results]
         return [name for name in there if self.results[name]["figures"][0]["what"] != CRASHED]
 
-    def add(self, name: str) -> dict[str, Any]:
-        """Run a claim and write everything down."""
+    def add(self, name: str) -> Json:
+        """Run a claim and save the report."""
         started = perf_counter()
-        found = run(name, self.setting)
+        result = run(name, self.setting)
         about = {
             "title": registry.summary(FOLDER, file_of(name)).rstrip("."),
             "says": registry.constant(FOLDER, file_of(name), "SAYS"),
             "where": registry.constant(FOLDER, file_of(name), "WHERE"),
             "command": self.command(name),
         }
-        self.results[name] = about | json.loads(json.dumps(found.as_json()))
+        self.results[name] = about | json.loads(json.dumps(result.as_json()))
         self.seconds[name] = round(perf_counter() - started, 2)
         self.results = {key: self.results[key] for key in claims() if key in self.results}
         self.save()
@@ -132,11 +133,11 @@ class Reproduction:
 
     @property
     def summary(self) -> dict[str, int]:
-        """How many claims have which verdict."""
+        """The number of claims with each verdict."""
         counts = Counter(result["verdict"] for result in self.results.values())
         return {verdict: counts[verdict] for verdict in VERDICTS}
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Json:
         return {
             **self._identity(),
             "command": self.command(),
@@ -154,7 +155,7 @@ class Reproduction:
         _replace(path, page(self))
         return path
 
-    def _identity(self) -> dict[str, Any]:
+    def _identity(self) -> Json:
         return {
             "format": FORMAT,
             "undeleted": undeleted.__version__,
@@ -165,7 +166,7 @@ class Reproduction:
 
 
 def code() -> str:
-    """A digest of our source and of the libraries' versions: a kept claim must be what would be run now."""
+    """A digest of our source and of the libraries' versions; a saved claim must match what would run now."""
     digest = sha256(json.dumps(libraries()).encode())
     folder = Path(str(resources.files("undeleted")))
     for file in sorted(folder.rglob("*.py")):
@@ -173,7 +174,7 @@ def code() -> str:
     return digest.hexdigest()[:16]
 
 
-def machine() -> dict[str, Any]:
+def machine() -> Json:
     """Facts that differ between machines, and nothing else."""
     return {"python": platform.python_version(), "system": platform.system(), "cores": os.cpu_count()} | {
         "libraries": libraries()
@@ -184,18 +185,18 @@ def libraries() -> dict[str, str]:
     return {name: metadata.version(name) for name in LIBRARIES}
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> Json:
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, UnicodeDecodeError):
-        raise BadFile(str(path), "is not a report of ours.", REMEDY) from None
+        raise BadFile(str(path), "is not a report of undeleted.", REMEDY) from None
     if not isinstance(kept, dict) or not {"claims", "seconds", "code"} <= kept.keys():
-        raise BadFile(str(path), "is not a report of ours.", REMEDY)
+        raise BadFile(str(path), "is not a report of undeleted.", REMEDY)
     return kept
 
 
 def _begin(folder: Path) -> None:
-    """See that the folder is there and can be written, before the work begins."""
+    """Create the folder and check that it is writable, before the work starts."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _replace(folder / ".begun", "")
@@ -206,7 +207,5 @@ def _begin(folder: Path) -> None:
 
 
 def _replace(path: Path, text: str) -> None:
-    """All of it or nothing, whenever the plug is pulled."""
-    new = path.with_name(f".{path.name}.new")
-    new.write_text(text, encoding="utf-8")
-    new.replace(path)
+    with atomic(path) as file:
+        file.write(text)

@@ -1,17 +1,17 @@
-"""Charts of claims, in Vega-Lite by way of Altair (the extra `plots`).
+"""Charts of claims, in Vega-Lite, made with Altair (the extra `plots`).
 
-Measured figures are points, predictions lines.  Colours are told apart by everybody (after Okabe and Ito),
-and on a dark page as well.
+Measured figures are points, predictions are lines.  Everybody can distinguish the colours (after Okabe and
+Ito), also on a dark page.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from undeleted.foundations.types import Output
 from undeleted.paper.claim import Picture
 
 BLUE, RED, GREEN, GOLD, PINK = COLOURS = ("#0b7fc0", "#d55e00", "#009e73", "#b8860b", "#c0689a")
 WIDTH, HEIGHT = 400, 240
-Rows = Sequence[Mapping[str, Any]]
+Rows = Sequence[Mapping[str, Output]]
 
 
 def curves(
@@ -40,7 +40,7 @@ def curves(
         "color": _colour(list(order or dict.fromkeys(str(row[by]) for row in [*rows, *theory]))),
     }
     measured = a.Chart(_values(rows, x, y, by))
-    marks: Any = measured.mark_line(point=True) if joined else measured.mark_point(filled=True, size=55)
+    marks: Output = measured.mark_line(point=True) if joined else measured.mark_point(filled=True, size=55)
     drawn = marks.encode(**encoding)
     if theory:
         lines = a.Chart(_values(theory, x, y, by)).mark_line(strokeWidth=1.5)
@@ -49,7 +49,7 @@ def curves(
 
 
 def bars(rows: Rows, x: str, y: str, by: str = "", *, caption: str, alt: str) -> Picture:
-    """Lying bars, in the order of the rows; `by` colours them."""
+    """Horizontal bars, in the order of the rows; `by` colours them."""
     import altair as a
 
     names = list(dict.fromkeys(str(row[by]) for row in rows)) if by else []
@@ -72,13 +72,13 @@ def bars(rows: Rows, x: str, y: str, by: str = "", *, caption: str, alt: str) ->
     return Picture(caption, alt, drawn.to_dict())
 
 
-def _values(rows: Rows, x: str, y: str, by: str) -> Any:
+def _values(rows: Rows, x: str, y: str, by: str) -> Output:
     import altair as a
 
     return a.InlineData(values=[{"x": row[x], "y": row[y]} | ({"by": row[by]} if by else {}) for row in rows])
 
 
-def _colour(names: Sequence[str]) -> Any:
+def _colour(names: Sequence[str]) -> Output:
     import altair as a
 
     if len(names) < 2:
@@ -86,7 +86,7 @@ def _colour(names: Sequence[str]) -> Any:
     return a.Color("by:N", title=None, scale=a.Scale(domain=list(names), range=COLOURS[: len(names)]))
 
 
-def _scale(log: bool) -> Any:
+def _scale(log: bool) -> Output:
     import altair as a
 
     return a.Scale(type="log") if log else a.Scale(zero=False)

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations_with_replacement
-from typing import Any
 
+from undeleted.foundations.types import Output
 from undeleted.games.baselines.retrain import median
 from undeleted.paper.claim import ClaimResult, Setting, exactly
 from undeleted.paper.claims._pictures import bars
@@ -39,19 +39,19 @@ def d1_non_adaptive(setting: Setting) -> ClaimResult:
     figures.append(exactly("least δ of z ⊕ y on one bit", optimum(proof), "1/2", command))
     rows.append({x: float(proof.literal.lower), y: "xor-undeleted"})
     caption = (
-        "The best simulator that there can be, by linear programming and proven in rationals: 0 is perfect "
+        "The best possible simulator, by linear programming and proven in rational numbers: 0 is perfect "
         "safety."
     )
     alt = "No bar for seven safe curators; bars from a half upwards for the retrained median and z ⊕ y."
     return ClaimResult(tuple(figures), (bars(rows, x, y, caption=caption, alt=alt),))
 
 
-def guess(function: Callable[[tuple[int, ...]], Any], domain: int) -> str:
-    """1 − 1/m, m the most values after a deletion that share the value before it and the deleted point.
+def guess(function: Callable[[tuple[int, ...]], Output], domain: int) -> str:
+    """1 − 1/m, where m is the most values after a deletion for one value before it and one deleted point.
 
     Three people; counted here by brute force, without the verifier.
     """
-    after: dict[tuple[Any, int], set[Any]] = defaultdict(set)
+    after: dict[tuple[Output, int], set[Output]] = defaultdict(set)
     for data in combinations_with_replacement(range(domain), 3):
         for i, gone in enumerate(data):
             after[function(data), gone].add(function(data[:i] + data[i + 1 :]))

@@ -2,9 +2,9 @@
 
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 from undeleted.foundations.coins import exact_law
+from undeleted.foundations.types import Output
 from undeleted.games.dynamic import dynamic_game, ideal_game
 from undeleted.games.similarity import total_variation
 from undeleted.games.simulator import simulate
@@ -12,10 +12,10 @@ from undeleted.games.worlds import World
 from undeleted.paper.claim import ClaimResult, Setting, exactly
 from undeleted.paper.claims._pictures import bars
 from undeleted.paper.claims._runs import least, optimum
-from undeleted.verify.small_worlds import Noise, build
+from undeleted.verifying.small_worlds import Noise, build
 
 SAYS = (
-    "The attacker decides as it goes which points to corrupt and which of those to delete. Any stateless "
+    "The attacker decides as it goes which points to corrupt and which of those to delete. Output stateless "
     "algorithm, whose releases are determined by the first one and the deleted points, is safe: the "
     "simulator just computes them. The dynamic definition implies the static one."
 )
@@ -57,15 +57,15 @@ def d3_dynamic(setting: Setting) -> ClaimResult:
         )
         figures.append(exactly(what, str(between_worlds(name)), "0"))
     caption = (
-        "What only uses its release and the deleted points is perfectly safe; what reads the data again is "
-        "not."
+        "A curator that uses only its release and the deleted points is perfectly safe; one that reads the "
+        "data again is not."
     )
     alt = "No bars for stateless curators; bars for the five that read the data again."
     return ClaimResult(tuple(figures), (bars(rows, x, y, caption=caption, alt=alt),))
 
 
-def between_worlds(name: str) -> Any:
-    """The largest distance between the two worlds over data sets, for an attacker that lets z0 choose."""
+def between_worlds(name: str) -> Output:
+    """The largest distance between the two worlds over data sets, for an attacker that depends on z0."""
     built = build(name, domain=3, n=3, k=2, noise=Noise(Fraction(1, 2)))
 
     def attacker(world: World) -> None:
@@ -78,7 +78,7 @@ def between_worlds(name: str) -> Any:
 
     worst = Fraction(0)
     for data in ((0, 1, 2), (2, 2, 0), (1, 1, 1)):
-        curator: Any = built.make()
+        curator: Output = built.make()
         simulator = simulate(curator.mechanism, curator.schema, attacker)
         real = exact_law(partial(_real, built.make, attacker, data))
         ideal = exact_law(partial(_ideal, built.make, simulator, data))
@@ -86,9 +86,9 @@ def between_worlds(name: str) -> Any:
     return worst
 
 
-def _real(make: Any, attacker: Any, data: tuple[int, ...], coins: Any) -> Any:
+def _real(make: Output, attacker: Output, data: tuple[int, ...], coins: Output) -> Output:
     return dynamic_game(make(), attacker, data, 2, coins)
 
 
-def _ideal(make: Any, simulator: Any, data: tuple[int, ...], coins: Any) -> Any:
+def _ideal(make: Output, simulator: Output, data: tuple[int, ...], coins: Output) -> Output:
     return ideal_game(make(), simulator, data, 2, coins)

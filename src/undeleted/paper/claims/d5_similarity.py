@@ -1,4 +1,4 @@
-"""Any notion of similarity will do: statistical, computational, or that of differential privacy."""
+"""Any notion of similarity can be used: statistical, computational, or that of differential privacy."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -6,9 +6,9 @@ from functools import partial
 from itertools import pairwise
 from math import log
 from operator import eq
-from typing import Any
 
 from undeleted.foundations.coins import exact_law
+from undeleted.foundations.types import Json, Output
 from undeleted.games.baselines.retrain import Retrain, median
 from undeleted.games.non_adaptive import non_adaptive_game
 from undeleted.games.similarity import approximate, distinguishers, total_variation
@@ -25,7 +25,7 @@ WHERE = "Remark 3.2"
 
 # The optimum at ε = 0 and at an ε beyond that of the whole transcript of recomputing; None: positive.
 ENDS: dict[str, tuple[float | None, float]] = {
-    "retrain-median": (0.5, 0.5),  # what is told apart has no probability at all in one of the worlds
+    "retrain-median": (0.5, 0.5),  # the output that differs has probability 0 in one of the worlds
     "recompute-sum": (None, 0.0),
     "noisy-sum": (0.0, 0.0),
 }
@@ -50,10 +50,10 @@ def d5_similarity(setting: Setting) -> ClaimResult:
     return ClaimResult(tuple(figures), (picture,))
 
 
-def along(name: str, grid: Sequence[float]) -> tuple[list[Figure], list[dict[str, Any]]]:
-    """The best simulator of a curator, as similarity is read more and more generously."""
+def along(name: str, grid: Sequence[float]) -> tuple[list[Figure], list[Json]]:
+    """The best simulator of a curator, as the ε of the similarity grows."""
     runs = [least(name, "non-adaptive", epsilon=epsilon) for epsilon in grid]
-    lows = [float(found.literal.lower) for found, _ in runs]
+    lows = [float(result.literal.lower) for result, _ in runs]
     last, command = runs[-1]
     first, beyond = ENDS[name]
     falls = all(after <= before + 1e-9 for before, after in pairwise(lows))
@@ -75,8 +75,8 @@ def notions() -> list[Figure]:
     what = "median 1, then a 1 leaves: statistical distance of the two worlds"
     return [
         exactly(what, str(total_variation()(one, other)), "1"),
-        exactly("the same through the eyes of a test that looks for 0", seen[0], "1"),
-        exactly("the same through the eyes of a test that looks for 7", seen[7], "0"),
+        exactly("the same, for a test that looks for 0", seen[0], "1"),
+        exactly("the same, for a test that looks for 7", seen[7], "0"),
         exactly(
             "(ln 2, δ)-distance of a fair guess from the truth",
             round(float(approximate(log(2))(one, half)), 9),
@@ -85,5 +85,5 @@ def notions() -> list[Figure]:
     ]
 
 
-def _after_one_leaves(data: tuple[int, ...], coins: Any) -> Any:
+def _after_one_leaves(data: tuple[int, ...], coins: Output) -> Output:
     return non_adaptive_game(Retrain(median), data, [2], coins).outputs[1]

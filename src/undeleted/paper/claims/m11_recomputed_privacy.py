@@ -14,7 +14,7 @@ from undeleted.paper.claims._runs import least, private
 from undeleted.paper.claims.m3_private_sum import SCHEMA, X
 
 SAYS = (
-    "Compute a differentially private result afresh after every deletion. Each release is private; "
+    "Compute a differentially private result again after every deletion. Each release is private; "
     "together they are not: by deleting more and more points an attacker sees more and more releases, and "
     "may infer the rest. Ensuring privacy of all releases together costs utility."
 )
@@ -36,8 +36,8 @@ def m11_recomputed_privacy(setting: Setting) -> ClaimResult:
                 command,
             )
         )
-        for name, found, predicted in (("recompute", again, k + 1), ("subtract", once, 1)):
-            rows.append({x: k, y: found.transcript.epsilon, "curator": name})
+        for name, result, predicted in (("recompute", again, k + 1), ("subtract", once, 1)):
+            rows.append({x: k, y: result.transcript.epsilon, "curator": name})
             theory.append({x: k, y: predicted * once.first.epsilon, "curator": name})
     figures.append(exactly(f"the same for subtracting, {most} deletions", str(once.transcript.ratio), "2"))
     proof, command = least("recompute-sum")
@@ -53,7 +53,7 @@ def m11_recomputed_privacy(setting: Setting) -> ClaimResult:
 
 
 def averaged(setting: Setting) -> Figure:
-    """An attacker deletes zeros of its own and averages: the noise wears away as 1/√k."""
+    """An attacker deletes its own zeros and averages the releases: the noise falls as 1/√k."""
     k, people = setting.pick(400, 4_000), [70, 13, 42]
     curator = Recompute(NoisySum(X, Budget(1.0)), SCHEMA)
     releases = [curator.start([*people, *[0] * k], seeded(setting.seed))]

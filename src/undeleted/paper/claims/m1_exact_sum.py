@@ -1,4 +1,4 @@
-"""An exact sum that subtracts who leaves is undeleted-safe, although older definitions forbid it."""
+"""An exact sum that subtracts leavers is undeleted-safe, although older definitions forbid it."""
 
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms.exact_sum import ExactSum
@@ -11,8 +11,8 @@ from undeleted.paper.specimens import specimen
 from undeleted.paper.survey_table import ask
 
 SAYS = (
-    "The exact sum is stateless: the next sum is the last one less the deleted number. It satisfies the "
-    "new definition in every variant. Deletion-as-compliance and its relatives rule it out."
+    "The exact sum is stateless: the next sum is the last one minus the deleted number. It satisfies the "
+    "new definition in every variant. Deletion-as-compliance and related definitions rule it out."
 )
 WHERE = "Section 4, and the survey in Section 1.2"
 STRICT = ("garg-2020", "gao-2022", "chourasia-shah-2023", "dp-folklore")
@@ -23,7 +23,7 @@ def m1_exact_sum(setting: Setting) -> ClaimResult:
 
 
 def maintained(setting: Setting) -> int:
-    """By how much the maintained sum ever differs from one that is computed afresh."""
+    """The largest difference between the maintained sum and one that is computed from scratch."""
     n, gone = setting.pick((2_000, 500), (50_000, 5_000))
     x = Number("x", min=0, max=1000)
     schema, mechanism = Schema([x]), ExactSum(x)
@@ -37,9 +37,9 @@ def maintained(setting: Setting) -> int:
 
 
 def safe_and_forbidden(name: str, setting: Setting, difference: int) -> ClaimResult:
-    """What sums and boards have in common: perfect in all games, refused by the stricter definitions."""
+    """The figures for sums and boards: perfect in all games, refused by the stricter definitions."""
     figures = [
-        exactly("largest difference from what would be computed afresh, over all deletions", difference, 0)
+        exactly("largest difference from a computation from scratch, over all deletions", difference, 0)
     ]
     for game in ("non-adaptive", "static", "dynamic"):
         proof, command = least(name, game, k=2)

@@ -1,4 +1,4 @@
-"""A bulletin board, where posts come down, is undeleted-safe, although older definitions forbid it."""
+"""A bulletin board, where posts are taken down, is undeleted-safe, although older definitions forbid it."""
 
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms.bulletin_board import BulletinBoard
@@ -20,12 +20,12 @@ def m2_bulletin_board(setting: Setting) -> ClaimResult:
 
 
 def maintained(setting: Setting) -> int:
-    """How many posts ever differ from a board that is put up afresh."""
+    """The largest number of posts that differ from a board that is built from scratch."""
     n = setting.pick(60, 300)
     post = Text("post")
     schema, board = Schema([post]), BulletinBoard(post)
     order = [int(i) for i in seeded(f"posts {setting.seed}").choose(n, n)]
-    posts = [f"post {i % (n // 2)}" for i in order]  # everybody's post is there twice
+    posts = [f"post {i % (n // 2)}" for i in order]  # every post is there twice
     release = board.release(Arrays(schema.table(posts)), seeded(setting.seed))
     worst = 0
     for i, gone in enumerate(posts[:-1]):

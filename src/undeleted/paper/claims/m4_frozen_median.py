@@ -1,4 +1,4 @@
-"""The exact median, left as it is: rank error at most k, and in truth half of that."""
+"""The exact median, never updated: rank error at most k, and in fact less than half of that."""
 
 from itertools import combinations, combinations_with_replacement
 
@@ -33,7 +33,7 @@ def m4_frozen_median(setting: Setting) -> ClaimResult:
                 low, high = sorted((middle, int(mechanism.median(release))))
                 worst[k] = max(worst[k], sum(low < v < high for v in kept))
     sharp = [max(0, (k + 1) // 2 - 1) for k in range(n)]
-    attained = [min(sharp[k], (n - k) // 2) for k in range(n)]  # as many as stand on one side of a median
+    attained = [min(sharp[k], (n - k) // 2) for k in range(n)]  # at most those on one side of a median
     proof, command = least("frozen-median", k=2)
     figures = (
         none_above(
@@ -51,14 +51,14 @@ def m4_frozen_median(setting: Setting) -> ClaimResult:
             str(worst),
             str(attained),
         ),
-        exactly("what a release says of its own worst case", str(claimed), str(sharp)),
+        exactly("the worst case that a release itself states", str(claimed), str(sharp)),
         exactly("least δ, up to two leave", optimum(proof), "0", command),
     )
     rows = [{"deletions": k, "rank error": w, "which": "worst case, found"} for k, w in enumerate(worst)]
     theory = [{"deletions": k, "rank error": k, "which": "the paper's bound"} for k in range(n)]
     theory += [{"deletions": k, "rank error": s, "which": "worst case, found"} for k, s in enumerate(sharp)]
     caption = (
-        "The worst rank error of a median that stays, by brute force; it is max(0, ⌈k/2⌉ − 1), less than "
+        "The worst rank error of a fixed median, by brute force; it is max(0, ⌈k/2⌉ − 1), less than "
         "half of the paper's bound, as long as enough people remain."
     )
     alt = "The found worst case lies on a staircase below half of the diagonal."

@@ -1,4 +1,4 @@
-"""Private range counts, from which leavers are subtracted: medians and ranges whose error stays."""
+"""Private range counts, from which leavers are subtracted: medians and ranges whose error does not grow."""
 
 import numpy as np
 
@@ -11,12 +11,12 @@ from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
 from undeleted.games.baselines.recompute import Recompute
 from undeleted.games.baselines.tree_counter import TreeCounter
-from undeleted.paper.claim import ClaimResult, Setting, exactly, more_than
+from undeleted.paper.claim import ClaimResult, Picture, Setting, exactly, more_than
 from undeleted.paper.claims._pictures import curves
 from undeleted.paper.claims._runs import least, optimum, private
 
 SAYS = (
-    "Release a differentially private structure P that answers range counts, and answer P(a, b) less the "
+    "Release a differentially private structure P that answers range counts, and answer P(a, b) minus the "
     "deleted points in the range. Medians and quantiles follow, with differential privacy for those who "
     "stay and an error that does not grow with deletions."
 )
@@ -24,7 +24,7 @@ WHERE = "Example 4.3"
 CORRECTION = (
     "The example leaves open whether all of P is published. If it is, the mechanism is stateless, and so "
     "undeleted-safe. If only medians are published, as Section 4.1 asks for, and P stays hidden, it is "
-    "not: each median tells a little more of P. It is then safe with P as stated leakage."
+    "not: each median reveals a little more of P. It is then safe with P as stated leakage."
 )
 X = Number("x", min=0, max=2**12 - 1)
 SCHEMA = Schema([X])
@@ -48,10 +48,10 @@ def m5_range_counts(setting: Setting) -> ClaimResult:
     privacy, of_privacy = private("range-counts")
     figures = (
         exactly(
-            f"cells whose noise changed by {last:,} deletions", changed(once, values, last, setting.seed), 0
+            f"cells whose noise changed in {last:,} deletions", changed(once, values, last, setting.seed), 0
         ),
         more_than(
-            f"rank error of a median that is left as it is, in units of ours (+ 1), after {last:,} deletions",
+            f"rank error of a median that is never updated, in units of ours (+ 1), after {last:,} deletions",
             means["exact, then ignore"][-1] / (ours + 1),
             3.0,
             uncertainty=of_means,
@@ -77,12 +77,16 @@ def m5_range_counts(setting: Setting) -> ClaimResult:
             literal=True,
         ),
         exactly(
-            "e^ε of those who stay: over the whole transcript, beside the first release",
+            "e^ε of those who stay: over the whole transcript, and of the first release",
             f"{privacy.transcript.ratio} and {privacy.first.ratio}",
             "2 and 2",
             of_privacy,
         ),
     )
+    return ClaimResult(figures, (_picture(means, deletions, n, runs),), CORRECTION)
+
+
+def _picture(means: dict[str, list[float]], deletions: tuple[int, ...], n: int, runs: int) -> Picture:
     x, y = "deletions, all from one side", "mean rank error of the median, + 1"
     rows = [
         {x: k, y: m + 1, "curator": name}
@@ -94,17 +98,16 @@ def m5_range_counts(setting: Setting) -> ClaimResult:
         "runs, plus one."
     )
     alt = (
-        "The line for subtracting stays low; leaving the median as it is, continual observation and "
-        "recomputing rise."
+        "The line for subtracting stays low; those for a median that is never updated, continual observation "
+        "and recomputing rise."
     )
-    picture = curves(rows, x, y, "curator", log="xy", joined=True, order=METHODS, caption=caption, alt=alt)
-    return ClaimResult(figures, (picture,), CORRECTION)
+    return curves(rows, x, y, "curator", log="xy", joined=True, order=METHODS, caption=caption, alt=alt)
 
 
 def rank_errors(
     once: RangeCounts, total: IntArray, values: IntArray, k: int, runs: int, seed: int
 ) -> dict[str, list[int]]:
-    """The k smallest leave; remaining records strictly between the answer and their median."""
+    """Errors after the k smallest leave: remaining records strictly between the answer and the median."""
     left, gone = values[k:], once.contribution(SCHEMA.table(values[:k]))
     remaining = total.copy()
     remaining[gone.cells] -= gone.values
@@ -112,11 +115,11 @@ def rank_errors(
     split = Recompute.split_over(
         k + 1, lambda noise: RangeCounts(X, noise, once.statistic.branching), Budget(1.0), SCHEMA
     )
-    found: dict[str, list[int]] = {name: [] for name in METHODS}
-    found["exact, then ignore"] = [between(left, int(values[(values.size - 1) // 2]))]
+    errors: dict[str, list[int]] = {name: [] for name in METHODS}
+    errors["exact, then ignore"] = [between(left, int(values[(values.size - 1) // 2]))]
     for run in range(runs):
         coins = seeded(f"{seed} {k} {run}")
-        # Noise that was drawn once around the total stands around what remains; so does a tree's.
+        # Noise that was drawn once for the total is also the noise of what remains; so is a tree's.
         noisy = {"subtract": add_noise(once.statistic, once.laws, remaining, coins)}
         tree = add_noise(once.statistic, counter.first_laws, remaining, coins)
         for _ in range(k.bit_count()):
@@ -124,8 +127,8 @@ def rank_errors(
         noisy["continual observation"] = tree
         noisy["recompute, budget split"] = add_noise(once.statistic, split.mechanism.laws, remaining, coins)
         for name, cells in noisy.items():
-            found[name].append(between(left, int(once.median(Cells(cells)).value)))
-    return found
+            errors[name].append(between(left, int(once.median(Cells(cells)).value)))
+    return errors
 
 
 def between(left: IntArray, value: int) -> int:
@@ -135,7 +138,7 @@ def between(left: IntArray, value: int) -> int:
 
 
 def changed(once: RangeCounts, values: IntArray, k: int, seed: int) -> int:
-    """Cells where the maintained count less the true remaining one is not the noise that was first drawn."""
+    """How many cells have another noise, maintained count minus true remaining count, than at first."""
     everybody, rest = Arrays(SCHEMA.table(values)), Arrays(SCHEMA.table(values[k:]))
     first = once.release(everybody, seeded(seed))
     after = once.forget(first, once.contribution(SCHEMA.table(values[:k])))

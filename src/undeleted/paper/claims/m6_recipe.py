@@ -1,4 +1,4 @@
-"""The recipe: sufficient statistics, privately, and then maintained from the deleted points alone."""
+"""The recipe: private sufficient statistics, maintained from the deleted points alone."""
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def m6_recipe(setting: Setting) -> ClaimResult:
     for start in range(0, gone, gone // 4):
         leavers = schema.table(people[start : start + gone // 4])
         after = recipe.forget(after, recipe.contribution(leavers))
-    afresh = recipe.release(rest, seeded(setting.seed))
+    fresh = recipe.release(rest, seeded(setting.seed))
     noises = [
         (z.value - everybody.total(s), w.value - rest.total(s))
         for s, z, w in zip(statistics, first, after, strict=True)
@@ -43,18 +43,18 @@ def m6_recipe(setting: Setting) -> ClaimResult:
     privacy, other = private("recipe")
     figures = (
         exactly(
-            f"of {cells:,} cells of four statistics, those whose noise changed by {gone:,} deletions",
+            f"of {cells:,} cells of four statistics, those whose noise changed in {gone:,} deletions",
             sum(int(np.count_nonzero(a != b)) for a, b in noises),
             0,
         ),
         exactly(
             "those that differ from a release of the remaining people with the same coins",
-            sum(int(np.count_nonzero(a.value != b.value)) for a, b in zip(after, afresh, strict=True)),
+            sum(int(np.count_nonzero(a.value != b.value)) for a, b in zip(after, fresh, strict=True)),
             0,
         ),
         exactly("least δ", optimum(proof), "0", command),
         exactly(
-            "e^ε of those who stay: over the whole transcript, beside the first release",
+            "e^ε of those who stay: over the whole transcript, and of the first release",
             f"{privacy.transcript.ratio} and {privacy.first.ratio}",
             "4 and 4",
             other,

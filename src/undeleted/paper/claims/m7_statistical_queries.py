@@ -15,9 +15,9 @@ from undeleted.paper.claims._pictures import curves
 from undeleted.paper.claims._runs import least, optimum
 
 SAYS = (
-    "Any function that can be computed from sums of predicates over the data (the non-adaptive "
+    "Output function that can be computed from sums of predicates over the data (the non-adaptive "
     "statistical-query model of Cao and Yang) can be maintained by subtracting what deleted points "
-    "contribute. The first sums can be private, so the framework suits the definition."
+    "contribute. The first sums can be private, so the framework fits the definition."
 )
 WHERE = "Section 4.2, after Cao and Yang (2015)"
 LEARNERS = (
@@ -43,17 +43,17 @@ def m7_statistical_queries(setting: Setting) -> ClaimResult:
     )  # those far above the line leave first, so that it moves
     figures, picture_rows, theory = [], [], []
     line = NoisyProducts((x, y), Budget(1.0))
-    for mechanism in (line, NoisyClassMoments(over=(x, y), by=tall, noise=Budget(1.0))):
+    for mechanism in (line, NoisyClassMoments(over=(x, y), by=tall, budget=1.0)):
         gone = [rows_of[i] for i in order[: n // 2]]
         left = [rows_of[i] for i in order[n // 2 :]]
         first = mechanism.release(Arrays(schema.table(rows_of)), seeded(setting.seed))
         after = mechanism.forget(first, mechanism.contribution(schema.table(gone)))
-        afresh = mechanism.release(Arrays(schema.table(left)), seeded(setting.seed))
+        fresh = mechanism.release(Arrays(schema.table(left)), seeded(setting.seed))
         what = (
             f"{type(mechanism).__name__}: cells that differ from a fit of the remaining {n - n // 2:,} "
             "with the same coins"
         )
-        figures.append(exactly(what, int(np.count_nonzero(after.value != afresh.value)), 0))
+        figures.append(exactly(what, int(np.count_nonzero(after.value != fresh.value)), 0))
     release = line.release(Arrays(schema.table(rows_of)), seeded(setting.seed))
     horizontal, vertical = "deletions", "intercept"
     step = ceil(n / 12)
@@ -61,9 +61,9 @@ def m7_statistical_queries(setting: Setting) -> ClaimResult:
     for start in range(0, n // 2 + 1, step):
         kept = order[start:]
         exact = float(np.polyfit(xs[kept], ys[kept], 1)[1])
-        found = line.regression(release, "y", ["x"])["intercept"].value
-        worst = max(worst, abs(found - exact))
-        picture_rows.append({horizontal: start, vertical: found, "fit": "maintained from the leavers"})
+        intercept = line.regression(release, "y", ["x"])["intercept"].value
+        worst = max(worst, abs(intercept - exact))
+        picture_rows.append({horizontal: start, vertical: intercept, "fit": "maintained from the leavers"})
         theory.append({horizontal: start, vertical: exact, "fit": "not private, fitted again"})
         leavers = [rows_of[i] for i in order[start : start + step]]
         release = line.forget(release, line.contribution(schema.table(leavers)))
@@ -78,7 +78,7 @@ def m7_statistical_queries(setting: Setting) -> ClaimResult:
         proof, command = least(name)
         figures.append(exactly(f"least δ of {name}", optimum(proof), "0", command))
     caption = (
-        f"A regression of {n:,} people, of whom those far above the line leave: the private one follows "
+        f"A regression of {n:,} people, of whom those far above the line leave: the private fit is updated "
         "from the leavers alone (ε = 1)."
     )
     alt = "The maintained intercept falls together with the one that is fitted again."

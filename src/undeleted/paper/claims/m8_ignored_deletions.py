@@ -43,7 +43,7 @@ def m8_ignored_deletions(setting: Setting) -> ClaimResult:
     proof, command = least("ignore", k=2)
     figures = [
         exactly(f"releases of {gone:,} that differ from the first", changed, 0),
-        exactly("error after all deletions, less what the leavers had in sum: the first noise", drift, noise),
+        exactly("error after all deletions minus the sum of the leavers: the first noise", drift, noise),
         exactly("least δ, up to two leave", optimum(proof), "0", command),
     ]
     for definition, expected in (
@@ -55,9 +55,9 @@ def m8_ignored_deletions(setting: Setting) -> ClaimResult:
         command = f"undeleted definitions show {definition} --on ignore"
         figures.append(exactly(f"{definition} holds", cell.answer.holds, expected, command))
     caption = (
-        "The error of a sum when deletions are ignored, beside subtracting from the same first release "
-        "(plus one, to be drawn)."
+        "The error of a sum when deletions are ignored, next to subtracting from the same first release "
+        "(plus one, for the logarithmic axis)."
     )
-    alt = "The error of ignoring grows in proportion to the deletions; that of subtracting stays."
+    alt = "The error of ignoring grows in proportion to the deletions; that of subtracting does not grow."
     picture = curves(rows, x, y, "curator", theory=theory, log="xy", caption=caption, alt=alt)
     return ClaimResult(tuple(figures), (picture,))

@@ -1,4 +1,4 @@
-"""Continual observation: private for everybody, at an error that grows; and safe only if built with care."""
+"""Continual observation: private for everybody, with a growing error, and safe only if built with care."""
 
 from math import sqrt
 
@@ -17,16 +17,23 @@ from undeleted.paper.survey_table import ask
 
 SAYS = (
     "The task can also be solved under continual observation with the tree algorithm, which protects "
-    "leavers and stayers alike. Its error must grow at least as log k; whoever protects only the undeleted "
-    "does not pay that."
+    "both leavers and stayers. Its error must grow at least as log k; a curator that protects only the "
+    "undeleted does not have that cost."
 )
 WHERE = "After Example 4.1"
 NOTE = (
-    "Which tree is meant matters. A first noisy sum less a tree over the *deletion stream* is perfectly "
-    "undeleted-safe: its later noise has nothing to do with those who stay. A tree with the data in its "
+    "Which tree is meant matters. A first noisy sum minus a tree over the *deletion stream* is perfectly "
+    "undeleted-safe: its later noise is independent of those who stay. A tree with the data in its "
     "stream draws fresh noise around them, again and again: all of its outputs together keep those who "
-    "stay differentially private, and it is not undeleted-safe. So the one does not imply the other."
+    "stay differentially private, and it is not undeleted-safe. So the former does not imply the latter."
 )
+
+
+CAPTION = (
+    "The error of continual observation grows with a power of the logarithm of the planned deletions; "
+    "the line follows from its noise."
+)
+ALT = "Measured errors rise along the predicted curve."
 
 
 def m9_continual_observation(setting: Setting) -> ClaimResult:
@@ -49,7 +56,7 @@ def m9_continual_observation(setting: Setting) -> ClaimResult:
     growth = errors_of[-1] / errors_of[0]
     continual_dp = ask("continual-dp", specimen("tree-counter"))
     figures = (
-        exactly("least δ of a first noisy sum less a tree over the deletions", optimum(safe), "0", of_safe),
+        exactly("least δ of a first noisy sum minus a tree over the deletions", optimum(safe), "0", of_safe),
         more_than(
             "least δ of a tree with the data in its stream", float(renoised.literal.lower), 0.0, of_renoised
         ),
@@ -60,7 +67,7 @@ def m9_continual_observation(setting: Setting) -> ClaimResult:
             other,
         ),
         exactly(
-            "the second: e^ε of those who stay over its whole transcript, finite all the same",
+            "the second: e^ε of those who stay over its whole transcript, which is finite",
             str(private_tree.transcript.ratio),
             "4",
             another,
@@ -72,7 +79,7 @@ def m9_continual_observation(setting: Setting) -> ClaimResult:
             "undeleted definitions show continual-dp --on tree-counter",
         ),
         none_above(
-            "its measured over its predicted error, or the inverse, at worst",
+            "largest ratio of its measured and predicted errors, in either direction",
             max(max(m / p, p / m) for m, p in zip(errors_of, map(predicted, horizons), strict=True)),
             2.0,
             uncertainty=f"root mean squares of {runs} runs",
@@ -84,17 +91,12 @@ def m9_continual_observation(setting: Setting) -> ClaimResult:
             uncertainty=f"a ratio of root mean squares of {runs} runs",
         ),
     )
-    caption = (
-        "The error of continual observation grows with a power of the logarithm of the planned deletions; "
-        "the line follows from its noise."
-    )
-    alt = "Measured errors rise along the predicted curve."
-    picture = curves(rows, x, y, "which", theory=theory, log="xy", caption=caption, alt=alt)
+    picture = curves(rows, x, y, "which", theory=theory, log="xy", caption=CAPTION, alt=ALT)
     return ClaimResult(figures, (picture,), note=NOTE)
 
 
 def predicted(k: int) -> float:
-    """A first noise, and one for every block that k requests make."""
+    """The standard error from the first noise, and one noise for every block that k requests make."""
     curator = TreeCounter(SUM, SCHEMA, Budget(1.0), horizon=k)
     [first], [later] = curator.first_laws, curator.stream_laws
     return sqrt(standard_deviation(first) ** 2 + k.bit_count() * standard_deviation(later) ** 2)

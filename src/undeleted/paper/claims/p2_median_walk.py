@@ -1,9 +1,9 @@
 """Deleting from an exact median exposes people who stay."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from undeleted.foundations.coins import seeded
+from undeleted.foundations.types import Output
 from undeleted.games.attacks.median_walk import median_walk
 from undeleted.games.baselines.retrain import Retrain, median
 from undeleted.games.dynamic import dynamic_game
@@ -13,8 +13,8 @@ from undeleted.paper.claims._pictures import BLUE, HEIGHT, RED, WIDTH
 from undeleted.paper.claims._runs import attack, least, optimum
 
 SAYS = (
-    "For an odd number of people: when somebody above the median leaves, the median moves to another "
-    "person's value, who did not ask for anything. In a world of ten 0, one w and twelve 1, deleting a "
+    "For an odd number of people: when somebody above the median leaves, the median moves to the value of "
+    "another person, who did not ask for anything. In a world of ten 0, one w and twelve 1, deleting a "
     "single 1 reveals w."
 )
 WHERE = "Section 1.1, and the footnote in Section 4"
@@ -28,16 +28,18 @@ def p2_median_walk(setting: Setting) -> ClaimResult:
         (n - 1, "one-sided", own // 2),
         (n, "alternating", 1),
     ):
-        found, command = attack("median-walk", n=people, controlled=own, strategy=strategy, seed=setting.seed)
+        result, command = attack(
+            "median-walk", n=people, controlled=own, strategy=strategy, seed=setting.seed
+        )
         what = (
-            f"people of {people - own:,} who stayed, exposed by {own:,} own records ({strategy}, n = "
+            f"people exposed, of {people - own:,} who stayed, by {own:,} own records ({strategy}, n = "
             f"{people:,})"
         )
-        figures.append(exactly(what, found["exposed"], expected, command))
-        figures.append(exactly("wrong claims among them", found["wrong"], 0))
+        figures.append(exactly(what, result["exposed"], expected, command))
+        figures.append(exactly("wrong claims among them", result["wrong"], 0))
     for against in ("noisy-histogram", "frozen-median"):
-        found, command = attack("median-walk", n=n, controlled=own, against=against, seed=setting.seed)
-        figures.append(exactly(f"the same walk against {against}", found["exposed"], 0, command))
+        result, command = attack("median-walk", n=n, controlled=own, against=against, seed=setting.seed)
+        figures.append(exactly(f"the same walk against {against}", result["exposed"], 0, command))
     figures.append(
         exactly("the footnote's w after one deletion, in its two worlds", footnote(), "1/4 and 3/4")
     )
@@ -47,12 +49,12 @@ def p2_median_walk(setting: Setting) -> ClaimResult:
 
 
 def footnote() -> str:
-    """What the median becomes when one of twelve 1 leaves ten 0 and a w, in quarters."""
+    """The median, in quarters, after one of twelve 1 leaves a world that also has ten 0 and one w."""
     seen = []
     for w in (1, 3):
         world = [0] * 10 + [w] + [4] * 12
 
-        def attacker(game: World) -> Any:
+        def attacker(game: World) -> Output:
             game.corrupt(22)
             return game.look(), game.delete(22)
 
@@ -72,23 +74,23 @@ def picture(setting: Setting) -> Picture:
         seen.extend(world.delete(i) for i in own)
 
     dynamic_game(Retrain(median), attacker, people, 12, seeded(setting.seed))
-    _, found = dynamic_game(
+    _, result = dynamic_game(
         Retrain(median), lambda w: median_walk(w, controlled=own), people, 12, seeded(setting.seed)
     )
     low = min(seen) - 60
     walk = [{"deletions": i, "value": v} for i, v in enumerate(seen)]
     others = [
-        {"value": v, "who": "exposed" if v in found else "not exposed"} for v in people[:29] if v >= low
+        {"value": v, "who": "exposed" if v in result else "not exposed"} for v in people[:29] if v >= low
     ]
     caption = (
-        f"Each line is a person who stays. The median steps over {len(found)} of them, and stops at "
+        f"Each line is a person who stays. The median steps over {len(result)} of them, and stops at "
         "each (41 people, 12 deletions)."
     )
     alt = "The published median steps down after every second deletion, each time to the value of a person."
     return Picture(caption, alt, _chart(walk, others, low))
 
 
-def _chart(walk: Sequence[Any], others: Sequence[Any], low: int) -> Any:
+def _chart(walk: Sequence[Output], others: Sequence[Output], low: int) -> Output:
     import altair as a
 
     height = a.Y("value:Q", scale=a.Scale(domainMin=low), title="value")

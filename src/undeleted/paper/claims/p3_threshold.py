@@ -1,11 +1,11 @@
-"""The threshold functionality: one deletion, and everybody who stays is public."""
+"""The threshold functionality: one deletion publishes everybody who stays."""
 
 from undeleted.paper.claim import ClaimResult, Setting, exactly
 from undeleted.paper.claims._pictures import bars
 from undeleted.paper.claims._runs import attack, least, optimum
 
 SAYS = (
-    "Taken to the limit: let f(D) be empty while |D| ≥ n, and D itself otherwise. By deleting her own "
+    "An extreme case: let f(D) be empty while |D| ≥ n, and D itself otherwise. By deleting her own "
     "record Alice makes a curator that retrains f publish everybody else."
 )
 WHERE = "Section 1.1, footnote 2"
@@ -17,7 +17,7 @@ def p3_threshold(setting: Setting) -> ClaimResult:
     safe, other = attack("threshold", n=n, against="noisy-count", seed=setting.seed)
     proof, verify = least("threshold")
     figures = (
-        exactly(f"people of {n - 1:,} who stayed, exposed by one deletion", leaky["exposed"], n - 1, command),
+        exactly(f"people exposed of {n - 1:,} who stayed, by one deletion", leaky["exposed"], n - 1, command),
         exactly("the same against a noisy count that is released once", safe["exposed"], 0, other),
         exactly(
             "least δ in a world of two people besides Alice, on two values",
@@ -40,6 +40,6 @@ def p3_threshold(setting: Setting) -> ClaimResult:
 
 
 def two_others() -> str:
-    """1 − 1/m: the two who stay are one of m = 3 multisets, all alike before the deletion."""
+    """1 − 1/m: the two who stay are one of m = 3 multisets, with the same output before the deletion."""
     stay = {tuple(sorted((a, b))) for a in (0, 1) for b in (0, 1)}
     return f"{len(stay) - 1}/{len(stay)}"

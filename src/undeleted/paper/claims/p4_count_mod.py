@@ -1,11 +1,11 @@
-"""CountMod: copies of one's own, deleted, ask any counting query about the others."""
+"""CountMod: by deleting its own copies, an attacker asks any counting query about the others."""
 
 from itertools import product
 from math import sqrt
-from typing import Any
 
 from undeleted.foundations.coins import DiscreteLaplace
 from undeleted.foundations.intervals import standard_deviation
+from undeleted.foundations.types import Json
 from undeleted.games.reconstruction.fourier_queries import predicted_fraction
 from undeleted.paper.claim import ClaimResult, Figure, Setting, about, exactly, more_than
 from undeleted.paper.claims._pictures import curves
@@ -26,20 +26,20 @@ def p4_count_mod(setting: Setting) -> ClaimResult:
     figures: list[Figure] = []
     rows, theory = [], []
     for epsilon in epsilons:
-        found, command = attack("count-mod", n=n, epsilon=epsilon, seed=setting.seed)
+        result, command = attack("count-mod", n=n, epsilon=epsilon, seed=setting.seed)
         what = f"share of {n:,} recovered, every release ({epsilon:g}, 0)-DP"
         alpha = standard_deviation(DiscreteLaplace(1 / epsilon)) ** 2
-        figures.append(recovered(what, found, alpha, command))
-        rows.append({x: epsilon, y: found["recovered"], "curator": "recomputed after every deletion"})
+        figures.append(recovered(what, result, alpha, command))
+        rows.append({x: epsilon, y: result["recovered"], "curator": "recomputed after every deletion"})
         theory.append(
             {x: epsilon, y: predicted_fraction(alpha, n), "curator": "recomputed after every deletion"}
         )
         still, other = attack("count-mod", n=n, epsilon=epsilon, against="release-once", seed=setting.seed)
         rows.append({x: epsilon, y: still["recovered"], "curator": "released once"})
         theory.append({x: epsilon, y: 0.5, "curator": "released once"})
-    figures.append(more_than(f"share recovered at ε = {epsilon:g}", found["recovered"], 0.99, command))
+    figures.append(more_than(f"share recovered at ε = {epsilon:g}", result["recovered"], 0.99, command))
     figures.append(
-        guesses(f"the same attacker against a first release that stays, ε = {epsilon:g}", still, other)
+        guesses(f"the same attacker against a first release that is fixed, ε = {epsilon:g}", still, other)
     )
     one, two = sensitivities()
     figures.append(exactly("sensitivity when somebody is added or removed, by brute force", one, 1))
@@ -59,11 +59,11 @@ def p4_count_mod(setting: Setting) -> ClaimResult:
     )
 
 
-def recovered(what: str, found: dict[str, Any], alpha: float, command: str, missed: float = 0.0) -> Figure:
-    """A recovered share beside what the noise's own law predicts; errors of single people are uncorrelated.
+def recovered(what: str, found: Json, alpha: float, command: str, missed: float = 0.0) -> Figure:
+    """A recovered share and what the law of the noise predicts; errors of single people are uncorrelated.
 
     `alpha` is the variance of an answer.  A share `missed` of the blocks is expected to answer other queries:
-    that takes their signal away, and adds errors of n/8, twice the variance of a query.
+    this removes their signal and adds errors of n/8, twice the variance of a query.
     """
     n, blocks = found["n"], found["releases"]
 
@@ -75,13 +75,13 @@ def recovered(what: str, found: dict[str, Any], alpha: float, command: str, miss
     return about(what, found["recovered"], p, sqrt((p * (1 - p) + 1 / n) / n + by_misses**2), command)
 
 
-def guesses(what: str, found: dict[str, Any], command: str) -> Figure:
-    """Half of the people are members: an attacker whose answers never change is right about a half."""
+def guesses(what: str, found: Json, command: str) -> Figure:
+    """Half of the people are members: an attacker whose answers never change is right about half of them."""
     return about(what, found["recovered"], 0.5, 0.5 / sqrt(found["n"]), command)
 
 
 def sensitivities() -> tuple[int, int]:
-    """The most that CountMod moves for one record, over all multisets of up to five copies of two values."""
+    """The most that one record changes CountMod, over all multisets of up to five copies of two values."""
 
     def count_mod(counts: tuple[int, ...]) -> int:
         return sum(c % 3 == 2 for c in counts)

@@ -1,4 +1,4 @@
-"""Star: one's own stars choose the query, and 3kn of them reconstruct n others."""
+"""Star: the attacker's stars choose the query, and deleting 3kn of them reconstructs n other people."""
 
 from collections.abc import Callable
 from math import exp
@@ -13,30 +13,30 @@ from undeleted.paper.claims.p4_count_mod import guesses, recovered
 
 SAYS = (
     "Let the number of stars in the data choose which of n Fourier queries is to be answered, with a "
-    "tolerance of k stars. One answer can be private, with k about 1/ε. Deleting 3kn stars of one's own "
-    "one by one walks through all n queries. At a multiple of 3k stars exactly one index is allowed."
+    "tolerance of k stars. One answer can be private, with k about 1/ε. An attacker who deletes its own 3kn "
+    "stars one by one goes through all n queries. At a multiple of 3k stars exactly one index is allowed."
 )
 WHERE = "Section 2.1, reducing the number of deletions"
 
 
 def p5_star(setting: Setting) -> ClaimResult:
     n, epsilon = setting.pick(2**12, 2**16), 0.5
-    found, command = attack("star", n=n, k=32, epsilon=epsilon, seed=setting.seed)
+    result, command = attack("star", n=n, k=32, epsilon=epsilon, seed=setting.seed)
     still, other = attack("star", n=n, k=32, epsilon=epsilon, against="release-once", seed=setting.seed)
     figures = [
         recovered(
-            f"share of {n:,} recovered by deleting {found['deletions']:,} stars",
-            found,
+            f"share of {n:,} recovered by deleting {result['deletions']:,} stars",
+            result,
             standard_deviation(DiscreteLaplace(2 / epsilon)) ** 2,
             command,
             beyond(32, epsilon),
         ),
-        more_than("that share", found["recovered"], 0.99),
-        guesses("the same attacker against a first release that stays", still, other),
+        more_than("that share", result["recovered"], 0.99),
+        guesses("the same attacker against a first release that is fixed", still, other),
         exactly(
             "numbers of stars without an allowed index, k = 1 … 12, up to 40 queries", without_an_index(), 0
         ),
-        exactly("multiples of 3k with other than one allowed index", *ambiguous()),
+        exactly("multiples of 3k without exactly one allowed index", *ambiguous()),
     ]
     x, y = "k", "share of releases at a wrong index"
     rows, theory = [], []
@@ -57,8 +57,8 @@ def p5_star(setting: Setting) -> ClaimResult:
         rows.append({x: k, y: missed["missed_indices"] / missed["releases"], "which": "measured"})
         theory.append({x: k, y: wrong, "which": "measured"})
     caption = (
-        f"How often a release answers another query than the stars ask for, at ε = {epsilon:g}; the line "
-        "is the noise's tail."
+        f"How often a release answers another query than the stars choose, at ε = {epsilon:g}; the line "
+        "is the tail of the noise."
     )
     alt = (
         "The share of wrong indices falls from above a half at k = 1 to a few percent, along the predicted "
@@ -69,7 +69,7 @@ def p5_star(setting: Setting) -> ClaimResult:
 
 
 def beyond(k: int, epsilon: float) -> float:
-    """P(the noise moves the index), stars at a multiple of 3k; at either end of the line one side is clamped.
+    """P(the noise moves the index), stars at a multiple of 3k; at both ends of the line one side is clamped.
 
     Discrete Laplace of scale 2/ε: r = e^(−ε/2).  The index moves up from ⌈3k/2⌉ on, and down beyond ⌊3k/2⌋.
     """
@@ -92,9 +92,9 @@ def without_an_index(up: Rounding = round_half_up, down: Rounding = round_half_u
 
 
 def ambiguous() -> tuple[int, int]:
-    """How many multiples of 3k allow other than one index; and the prediction."""
-    found = 0
+    """How many multiples of 3k do not allow exactly one index; and the prediction."""
+    result = 0
     for k in range(1, 13):
         for r in range(1, 41):
-            found += round_half_up(3 * k * r - k, 3 * k) != round_half_up(3 * k * r + k, 3 * k)
-    return found, 0
+            result += round_half_up(3 * k * r - k, 3 * k) != round_half_up(3 * k * r + k, 3 * k)
+    return result, 0

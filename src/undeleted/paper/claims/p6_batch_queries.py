@@ -35,22 +35,22 @@ from undeleted.paper.claims.p5_star import beyond, without_an_index
 SAYS = (
     "There is a task that can be solved once with differential privacy, and that any curator who retrains "
     "must solve again after every deletion: the number of stars chooses a block of t queries. An attacker "
-    "who controls only 3kn/t stars (ω(1): as slowly growing as one likes) gets all n answers by deleting "
+    "who controls only 3kn/t stars (ω(1): growing arbitrarily slowly) gets all n answers by deleting "
     "them, and reconstructs almost all of the data."
 )
 WHERE = "Theorem 1.1, Section 2.1 and Appendix B"
 DELTA = 1e-6
 CORRECTION = (
-    "Two things. The appendix allows the indices from ⌈(Star − k)/3k⌉ to ⌊(Star + k)/3k⌋: that set is "
+    "Two corrections. The appendix allows the indices from ⌈(Star − k)/3k⌉ to ⌊(Star + k)/3k⌋: that set is "
     "empty for (k − 1)/3k of all star counts, so no algorithm solves the task there. The introduction "
     "rounds to the nearest integer, which always leaves an index and forces it near multiples of 3k; we "
-    "clamp it to 1, …, n/t. And in the continual setting one point leaves a round, so that the attacker "
+    "clamp it to 1, …, n/t. And in the continual setting one point leaves per round, so the attacker "
     "needs 3k(r − 1) rounds, not r = n/t. The theorem then holds."
 )
 NOTE = (
     "β is for a single release: all r of them hit an allowed index with probability 1 − β if k ≥ "
     "(2/ε)ln(2r/β). With a smaller k some blocks answer other queries, which the attack survives. The "
-    "remark after the theorem speaks of ω(log(1/δ)/ε²) controlled points: so many *blocks* are needed; "
+    "remark after the theorem speaks of ω(log(1/δ)/ε²) controlled points: that many *blocks* are needed; "
     "each takes 3k of them, and k itself grows as 1/ε."
 )
 
@@ -62,27 +62,27 @@ def p6_batch_queries(setting: Setting) -> ClaimResult:
         [(2**20, 2, 2048, 4.0), (2**20, 8, 128, 1.0), (2**22, 26, 512, 1.0)],
     ):
         options = {"n": n, "k": k, "t": t, "epsilon": epsilon, "delta": DELTA, "seed": setting.seed}
-        found, command = attack("batch-queries", **options)
-        within = "within" if found["within_theorem"] else "outside of"
+        result, command = attack("batch-queries", **options)
+        within = "within" if result["within_theorem"] else "outside of"
         what = (
-            f"share of {n:,} recovered by deleting {found['deletions']:,} stars, each release ({epsilon:g}, "
+            f"share of {n:,} recovered by deleting {result['deletions']:,} stars, each release ({epsilon:g}, "
             f"1e-6)-DP, {within} the theorem's conditions on ε and k"
         )
         misses = beyond(k, epsilon)
-        figures.append(recovered(what, found, found["sigma"] ** 2, command, misses))
-        figures.append(more_than("that share", found["recovered"], 0.98))
+        figures.append(recovered(what, result, result["sigma"] ** 2, command, misses))
+        figures.append(more_than("that share", result["recovered"], 0.98))
         what = "error α/n of the answers that it got (of a constant n/4: 0.0625)"
-        figures.append(none_above(what, found["alpha"] / n, 0.02))
+        figures.append(none_above(what, result["alpha"] / n, 0.02))
         expected = misses * (1 - t / n)
         figures.append(
-            share("releases at a block that is not allowed", found["missed_indices"], n // t, expected)
+            share("releases at a block that is not allowed", result["missed_indices"], n // t, expected)
         )
         figures.append(from_one_release(n, k, t, epsilon, setting.seed))
         if k == 2:
             r = n // t
-            what = "points that must leave, one a round, if r = n/t rounds were enough"
-            figures.append(exactly(what, found["deletions"], r, literal=True))
-            figures.append(exactly("the same, if 3k(r − 1) are needed", found["deletions"], 3 * k * (r - 1)))
+            what = "points that must leave, one per round, if r = n/t rounds were enough"
+            figures.append(exactly(what, result["deletions"], r, literal=True))
+            figures.append(exactly("the same, if 3k(r − 1) are needed", result["deletions"], 3 * k * (r - 1)))
     n, k, t = setting.pick(2**14, 2**17), 2, setting.pick(64, 512)
     once, command = attack("batch-queries", n=n, k=k, t=t, seed=setting.seed)
     every, other = attack("batch-queries", n=n, k=k, t=t, attacker="all", seed=setting.seed)
@@ -104,10 +104,10 @@ def p6_batch_queries(setting: Setting) -> ClaimResult:
 
 
 def from_one_release(n: int, k: int, t: int, epsilon: float, seed: int) -> Figure:
-    """What an attacker gets who uses the first release for all that it tells, and the mean for the rest.
+    """What an attacker recovers who uses all answers of the first release, and the mean for the others.
 
-    It knows a share φ = t/n of the coefficients: x̂ moves by φ/2, around which the others and the noise leave
-    a variance of φ(1 − φ)/4 + 4φσ²/n.
+    It knows a share φ = t/n of the coefficients: x̂ moves by φ/2, with a variance of φ(1 − φ)/4 + 4φσ²/n from
+    the other coefficients and the noise.
     """
     members = hidden_half(n, seeded(f"members {seed}"))
     sigma = sigma_of("tight", t, epsilon, DELTA)
@@ -132,11 +132,13 @@ def against_controlled(setting: Setting) -> Picture:
     rows, theory = [], []
     for epsilon in (1.0, 4.0):
         for t in setting.pick((16, 64, 256, 1024), (8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384)):
-            found, _ = attack("batch-queries", n=n, k=k, t=t, epsilon=epsilon, delta=DELTA, seed=setting.seed)
-            rows.append({x: found["controlled"], y: found["recovered"], by: f"ε = {epsilon:g}"})
+            result, _ = attack(
+                "batch-queries", n=n, k=k, t=t, epsilon=epsilon, delta=DELTA, seed=setting.seed
+            )
+            rows.append({x: result["controlled"], y: result["recovered"], by: f"ε = {epsilon:g}"})
             alpha, missed = sigma_of("tight", t, epsilon, DELTA) ** 2, beyond(k, epsilon)
             predicted = predicted_fraction(alpha + missed * n / 8, n, missed)
-            theory.append({x: found["controlled"], y: predicted, by: f"ε = {epsilon:g}"})
+            theory.append({x: result["controlled"], y: predicted, by: f"ε = {epsilon:g}"})
     caption = (
         f"Recovered share of {n:,} people against the points that the attacker controls (k = {k}); lines "
         "are the theory's "
@@ -150,7 +152,7 @@ def against_controlled(setting: Setting) -> Picture:
 
 
 def any_budget(setting: Setting) -> tuple[Picture, list[Figure]]:
-    """The remark after the theorem: for any ε and δ the blocks grow as log(1/δ)/ε²; each is attacked."""
+    """The remark after the theorem: for any ε and δ the blocks grow as log(1/δ)/ε²; all are attacked."""
     n, target = setting.pick(2**16, 2**17), 0.0075
     x, y = "log(1/δ) / ε²", "blocks n/t"
     rows: list[dict[str, float | str]] = []
@@ -161,9 +163,9 @@ def any_budget(setting: Setting) -> tuple[Picture, list[Figure]]:
             t = 1 << max(0, int(log2(target * n / one)))
             k = max(1, ceil(2 / epsilon * log(2 * (n // t) / 0.05)))
             options = {"n": n, "k": k, "t": t, "epsilon": epsilon, "delta": delta, "seed": setting.seed}
-            found, command = attack("batch-queries", **options)
+            result, command = attack("batch-queries", **options)
             what = f"share of {n:,} recovered in {n // t:,} blocks, each release ({epsilon:g}, {delta:g})-DP"
-            figures.append(recovered(what, found, found["sigma"] ** 2, command, beyond(k, epsilon)))
+            figures.append(recovered(what, result, result["sigma"] ** 2, command, beyond(k, epsilon)))
             scale = log(1 / delta) / epsilon**2
             rows.append({x: scale, y: n // t, "which": "needed"})
             ratios.append(n / t / scale)
@@ -178,7 +180,7 @@ def any_budget(setting: Setting) -> tuple[Picture, list[Figure]]:
 
 
 def hidden(setting: Setting) -> Picture:
-    """What an attacker sees of a hidden picture, quarter by quarter: above of a curator that retrains."""
+    """What an attacker sees of a hidden picture, quarter by quarter; top row: a curator that retrains."""
     n, k, t, epsilon = setting.pick((2**14, 2, 32, 4.0), (2**18, 2, 512, 4.0))
     exact = exact_answers(hidden_picture(n))
     laws = (DiscreteLaplace(2 / epsilon), DiscreteGaussian(sigma_of("tight", t, epsilon, DELTA)))
@@ -192,7 +194,7 @@ def hidden(setting: Setting) -> Picture:
         "all of "
         f"{3 * k * (n // t) - 3 * k:,} deletions. Above, a curator that retrains with fresh (4, "
         "1e-6)-differential privacy; "
-        "below, one that released once: its dashes are the one block of answers that was ever given."
+        "below, one that released once: its dashes are the only block of answers that it gave."
     )
     alt = (
         "Top row: rings and waves become clearer from frame to frame. Bottom row: all four frames stay grey."

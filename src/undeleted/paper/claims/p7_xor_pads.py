@@ -1,4 +1,4 @@
-"""Generalized differencing: releases that are uniform one by one, and give somebody away in pairs."""
+"""Generalized differencing: each release alone is uniform, and a pair of them reveals somebody's point."""
 
 from collections import Counter
 from dataclasses import replace
@@ -15,8 +15,8 @@ from undeleted.paper.survey_table import ask
 
 SAYS = (
     "Publish a random pad z, and z ⊕ x when x is deleted: every single release is uniform, and two of them "
-    "give x away. Publish z ⊕ y instead, for a random y who stays, and two of them give an undeleted point "
-    "away. Definitions that judge one release at a time can be vulnerable, such as Chourasia and Shah's, "
+    "reveal x. Publish z ⊕ y instead, for a random y who stays, and two of them reveal an undeleted "
+    "point. Definitions that consider one release at a time can be vulnerable, such as Chourasia and Shah's, "
     "which allows the first."
 )
 WHERE = "Section 2.2"
@@ -26,15 +26,15 @@ def p7_xor_pads(setting: Setting) -> ClaimResult:
     trials = setting.pick(300, 5_000)
     figures = []
     for name in ("xor-pad", "xor-undeleted"):
-        found, command = attack(name, trials=trials, seed=setting.seed)
+        result, command = attack(name, trials=trials, seed=setting.seed)
         whom = "the deleted point" if name == "xor-pad" else "a point of somebody who stays"
         figures.append(
-            share(f"{name}: how often two releases give away {whom}", found["hits"], trials, 1.0, command)
+            share(f"{name}: how often two releases reveal {whom}", result["hits"], trials, 1.0, command)
         )
         safe, other = attack(name, trials=trials, against="two-pads", seed=setting.seed)
         figures.append(
             share(
-                f"{name}, against two pads that have nothing to do with anybody",
+                f"{name}, against two pads that do not depend on anybody",
                 safe["hits"],
                 trials,
                 safe["guessing"],
@@ -58,9 +58,9 @@ def p7_xor_pads(setting: Setting) -> ClaimResult:
     figures.append(exactly(what, str(strict.distance), "1/6"))
     note = (
         "z is always the initial pad. A cumulative variant, z_ℓ = z_(ℓ−1) ⊕ x, already fails Chourasia and "
-        "Shah's definition when the requests adapt, so it would not show what the paper wants to show. Nor "
-        "does that definition let the second pad pass if closeness is perfect: after two outputs a request "
-        "may depend on what they gave away."
+        "Shah's definition when the requests adapt, so it would not show what the paper wants to show. "
+        "That definition also rejects the second pad if closeness is perfect: after two outputs a request "
+        "may depend on what they revealed."
     )
     return ClaimResult(tuple(figures), (picture(setting),), note=note)
 
@@ -89,7 +89,7 @@ def picture(setting: Setting) -> Picture:
         second = int(curator.delete([1]))
         singles[second] += 1
         pairs[first ^ second] += 1
-    x, y, by = "share of runs", "value of three bits", "what is looked at"
+    x, y, by = "share of runs", "value of three bits", "what is observed"
     rows = [
         {x: counts[v] / runs, y: f"{v:03b}", by: text}
         for text, counts in (("the second release alone", singles), ("the first ⊕ the second", pairs))

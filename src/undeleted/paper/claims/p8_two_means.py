@@ -1,4 +1,4 @@
-"""2-means on the line: two published centres give people near their boundary away, exactly."""
+"""2-means on the line: two published centres reveal people near their boundary exactly."""
 
 from undeleted.games.attacks.kmeans_line import play, read_off, right_of
 from undeleted.games.reconstruction.line_picture import line_chart
@@ -13,8 +13,8 @@ SAYS = (
 )
 WHERE = "Appendix A"
 NOTE = (
-    "Where the far centre stands still the size of the other cluster has a closed form, and centre × size "
-    "is a prefix sum: that subsumes the appendix's search for integers. Only whole sums are believed, so "
+    "If the far centre does not move, the size of the other cluster has a closed form, and centre × size "
+    "is a prefix sum: that subsumes the appendix's search for integers. Only integer sums are accepted, so "
     "no claim is ever wrong. The authors' program counts events without a solution as successes, and never "
     "isolates a point; ours does not count them."
 )
@@ -24,11 +24,11 @@ def p8_two_means(setting: Setting) -> ClaimResult:
     n = setting.pick(10_000, 20_000)
     figures = []
     for distribution in ("uniform", "bimodal"):
-        found, command = attack("kmeans-line", n=n, distribution=distribution, seed=setting.seed)
-        what = f"people of {found['undeleted']:,} who stayed, read off exactly ({distribution})"
-        figures.append(more_than(what, found["recovered_points"], 1, command))
-        figures.append(exactly(f"wrong claims among them ({distribution})", found["false_positives"], 0))
-        events = found["events"]
+        result, command = attack("kmeans-line", n=n, distribution=distribution, seed=setting.seed)
+        what = f"people recovered exactly, of {result['undeleted']:,} who stayed ({distribution})"
+        figures.append(more_than(what, result["recovered_points"], 1, command))
+        figures.append(exactly(f"wrong claims among them ({distribution})", result["false_positives"], 0))
+        events = result["events"]
         what = (
             f"of {events['both_moved']} steps in which both centres moved, those whose sizes the "
             f"appendix's search solves uniquely ({distribution})"
@@ -43,13 +43,13 @@ def p8_two_means(setting: Setting) -> ClaimResult:
 def picture(setting: Setting) -> Picture:
     n = 10_000
     others, world, states, margin = play(n, 0.1, "uniform", "lloyd", setting.seed)
-    found = right_of(read_off(states, world.own, margin), others)
+    result = right_of(read_off(states, world.own, margin), others)
     caption = (
-        f"The boundary between the two means as {len(states) - 1:,} points are deleted, and {len(found)} "
-        "people whom it passed, read off exactly."
+        f"The boundary between the two means as {len(states) - 1:,} points are deleted, and {len(result)} "
+        "people whom it passed, recovered exactly."
     )
     alt = (
         "The boundary walks to the left and back to the right; ticks mark people near it, those in red "
-        "were read off."
+        "were recovered."
     )
-    return Picture(caption, alt, line_chart(others, states, found).to_dict())
+    return Picture(caption, alt, line_chart(others, states, result).to_dict())

@@ -18,10 +18,10 @@ CORRECTION = (
     "|D Δ D̂| ≤ α is off by a constant. On these queries the attacker's error in a coordinate is "
     "(2/n)(He)_i, so at most 16α + 1 places are wrong, and errors that are chosen with care reach 16α. No "
     "other attacker on these queries can guarantee fewer than 8α: two sets that differ in m places with "
-    "alternating signs have answers whose middle is only α = m/16 away from both, and one of the two is "
+    "alternating signs have answers whose midpoint is only α = m/16 away from both, and one of the two is "
     "missed by m/2. For any other queries a random choice of signs leaves at least 2α in the same way. For "
     "Gaussian noise of c√n the wrong share is Q(1/(4c)), whatever n. What the theorem is used for, o(n) "
-    "wrong places, stands."
+    "wrong places, remains true."
 )
 
 
@@ -31,13 +31,13 @@ def p9_fourier_queries(setting: Setting) -> ClaimResult:
     x, y = "noise c, in √n", "recovered share"
     figures, rows = [], []
     for c in sizes:
-        found, command = attack("fourier", n=n, c=c, seed=setting.seed)
+        result, command = attack("fourier", n=n, c=c, seed=setting.seed)
         figures.append(
-            recovered(f"share of {n:,} recovered from Gaussian noise of {c:g}·√n", found, c * c * n, command)
+            recovered(f"share of {n:,} recovered from Gaussian noise of {c:g}·√n", result, c * c * n, command)
         )
-        rows.append({x: c, y: found["recovered"], "who": "answers with Gaussian noise"})
+        rows.append({x: c, y: result["recovered"], "who": "answers with Gaussian noise"})
         figures.append(
-            none_above(f"wrong places, in units of 16α + 1 (c = {c:g})", found["wrong"] / found["bound"], 1)
+            none_above(f"wrong places, in units of 16α + 1 (c = {c:g})", result["wrong"] / result["bound"], 1)
         )
     worst, command = attack("fourier", n=n, c=0.1, noise="worst", seed=setting.seed)
     ratio = worst["wrong"] / worst["alpha"]
@@ -56,7 +56,7 @@ def p9_fourier_queries(setting: Setting) -> ClaimResult:
         found_ratio = whatever_the_attacker(queries == "these queries", setting.seed)
         what = f"places that any attacker must miss in one of two sets, in units of α, for {queries}"
         figures.append(none_above(what, found_ratio, 1.0, literal=True))
-        figures.append(more_than(f"the same, at least {places:g} less a tenth", found_ratio, 0.9 * places))
+        figures.append(more_than(f"the same, at least nine tenths of {places:g}", found_ratio, 0.9 * places))
     still, other = attack("fourier", n=n, against="release-once", seed=setting.seed)
     figures.append(guesses("from a single noisy count instead of n answers", still, other))
     small, command = attack("fourier", n=setting.pick(2**10, 2**12), c=0.01, seed=setting.seed)
@@ -80,7 +80,7 @@ def p9_fourier_queries(setting: Setting) -> ClaimResult:
 
 
 def whatever_the_attacker(fourier: bool, seed: int) -> float:
-    """Two sets, and answers in the middle between theirs: half of their difference is missed, over α."""
+    """Half of the difference of two sets, over α: what is missed if the answers are midway between theirs."""
     n, coins = 512, seeded(f"signs {seed}")
     if fourier:
         rows = np.array([[(i & s).bit_count() % 2 == 0 for i in range(n)] for s in range(n)], dtype=float)
@@ -89,5 +89,5 @@ def whatever_the_attacker(fourier: bool, seed: int) -> float:
     signs = np.ones(n)
     signs[coins.choose(n, n // 2)] = -1.0  # half are in one set only, half in the other
     signs[0] = 0.0  # index 0 is in every Fourier query
-    middle = rows @ signs / 2  # how far the answers of either are from the middle
+    middle = rows @ signs / 2  # how far the answers of each set are from the middle
     return float(np.count_nonzero(signs) / 2 / np.mean(middle**2))

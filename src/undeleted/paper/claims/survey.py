@@ -1,4 +1,4 @@
-"""The survey: every definition of unlearning, asked about every curator."""
+"""The survey: every definition of unlearning, applied to every curator."""
 
 from undeleted.paper.claim import ClaimResult, Setting, exactly
 from undeleted.paper.claims._pictures import bars
@@ -24,7 +24,7 @@ def survey(setting: Setting) -> ClaimResult:
         ),
         exactly("those that differ", ", ".join(differing) or "none", "none"),
         exactly(
-            "definitions and curators that were asked",
+            "numbers of definitions and of curators",
             f"{len({c.definition for c in cells})} and {len({c.specimen for c in cells})}",
             "16 and 12",
         ),

@@ -1,15 +1,15 @@
-"""The paper's own definition, by the exact verifier."""
+"""The paper's own definition, checked by the exact verifier."""
 
 from undeleted.paper.answers import Answer
 from undeleted.paper.specimens import Specimen
-from undeleted.verify.exact import Game, verify
+from undeleted.verifying.exact import Game, verify
 
 
 def ours(specimen: Specimen, game: Game) -> Answer:
-    """The least δ of any simulator in a game; where the bounds do not meet, the lower one."""
-    found = verify(specimen.world, game, time_limit=60.0)
-    distance = found.literal.lower
-    open_ = found.safe is None
-    note = "" if found.literal.exact else f"the least δ lies between {distance} and {found.literal.upper}"
-    witness = found.witness or {"simulator": (found.simulator or [])[:6]}
-    return Answer(bool(found.safe) and not open_, distance, "least δ of a simulator", witness, note=note)
+    """The least δ of any simulator in a game; the lower bound, if the two bounds differ."""
+    proof = verify(specimen.world, game, time_limit=60.0)
+    distance = proof.literal.lower
+    open_ = proof.safe is None
+    note = "" if proof.literal.exact else f"the least δ is between {distance} and {proof.literal.upper}"
+    witness = proof.witness or {"simulator": (proof.simulator or [])[:6]}
+    return Answer(bool(proof.safe) and not open_, distance, "least δ of a simulator", witness, note=note)

@@ -1,19 +1,20 @@
-"""What definitions of the retraining kind compare: an output after deletions, and a fresh one of the rest."""
+"""What definitions of the retraining kind compare: an output after deletions, and a fresh one on the rest."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
+from undeleted.foundations.types import Json, Output
 from undeleted.paper.answers import Law, data_sets, marginal, two_laws
 from undeleted.paper.specimens import Specimen
 
 
 def compared(
-    specimen: Specimen, distance: Callable[[Law, Law], Any], most: int, *, at_once: bool = False
-) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """The last output after up to `most` deletions against the first output on what is left.
+    specimen: Specimen, distance: Callable[[Law, Law], Output], most: int, *, at_once: bool = False
+) -> Iterator[tuple[Output, Json]]:
+    """Compare the last output after up to `most` deletions with the first output on what is left.
 
-    One by one against a fresh start; or `at_once` against a fresh start that is asked to delete nobody.
-    The first points of the data are deleted; the data come in every order.
+    Points are deleted one by one and compared with a fresh start; with `at_once` they are deleted in one
+    batch, and the fresh start deletes an empty batch.  The first points of the data are deleted; the data
+    come in every order.
     """
     for data in data_sets(specimen):
         for gone in range(1, min(most, specimen.n - 1) + 1):
@@ -26,5 +27,5 @@ def compared(
             yield distance(unlearned, retrained), witness | laws
 
 
-def _last(end: Any) -> Any:
+def _last(end: Output) -> Output:
     return end[0][-1]

@@ -6,19 +6,19 @@ law(z_i on D; i − 1 deletions chosen by Q, then y)   ≈   π(D ∖ {y})      
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import chain, combinations
-from typing import Any
 
+from undeleted.foundations.types import Json, Output
 from undeleted.paper.answers import DELTA, FACTOR, ZERO, Answer, data_sets, worst
 from undeleted.paper.specimens import Specimen
-from undeleted.verify.best_simulator import Channel
-from undeleted.verify.history_tree import Move, Node, grow
+from undeleted.verifying.best_simulator import Channel
+from undeleted.verifying.history_tree import Move, Node, grow
 
 KIND = "privacy"
 SOURCE = "Chourasia and Shah, Forget unlearning: towards true data deletion in machine learning, ICML 2023"
 SIMPLIFIED = (
     "Deletions only, no insertions; at e^ε = 8, δ = 3/10 instead of Rényi divergences.  Q is the adaptive "
-    "requester that tells two values of Alice apart best in total variation; π is found for it by a linear "
-    "program.  A no is certain; a yes is certain where the distance is 0, and else says that this Q fails."
+    "requester that best distinguishes two values of Alice in total variation; π is found for it by a linear "
+    "program.  A no is certain; a yes is certain if the distance is 0, and otherwise says that this Q fails."
 )
 CLAIMS = {
     "retrain-sum": False,
@@ -30,9 +30,9 @@ MOST_EVENTS = 1 << 10
 
 
 def chourasia_shah_2023(specimen: Specimen, factor: Fraction = FACTOR) -> Answer:
-    """Every time step by itself, under the requester that suits it worst."""
+    """Check every time step by itself, under the requester that is worst for it."""
 
-    def cases() -> Iterator[tuple[Fraction, dict[str, Any]]]:
+    def cases() -> Iterator[tuple[Fraction, Json]]:
         for others in data_sets(specimen, specimen.n - 1):
             if list(others) == sorted(others, key=repr):
                 for step in range(1, specimen.k + 1):
@@ -45,12 +45,12 @@ def chourasia_shah_2023(specimen: Specimen, factor: Fraction = FACTOR) -> Answer
 
 
 def _against_the_best(
-    specimen: Specimen, others: tuple[Any, ...], step: int, values: tuple[int, int], factor: Fraction
-) -> tuple[Fraction, dict[str, Any]]:
-    """Alice has one of two values; the requester that tells them apart best, then the best π for it."""
+    specimen: Specimen, others: tuple[Output, ...], step: int, values: tuple[int, int], factor: Fraction
+) -> tuple[Fraction, Json]:
+    """Alice has one of two values: find the requester that distinguishes them best, and the best π for it."""
     sides = {d: (specimen.domain[v], *others) for d, v in enumerate(values)}
 
-    def moves(data: tuple[Any, ...], gone: frozenset[int]) -> Iterator[Move]:
+    def moves(data: tuple[Output, ...], gone: frozenset[int]) -> Iterator[Move]:
         if len(gone) == step - 1:
             yield ("Alice",), (data[0],), gone | {0}
             return
@@ -65,7 +65,7 @@ def _against_the_best(
         gain = sum((_gain(root, event) for root in roots.values()), ZERO)
         best = max(best, (gain, event), key=lambda pair: pair[0])
     laws: dict[int, dict[int, Fraction]] = {}
-    strategy: dict[str, Any] = {}
+    strategy: Json = {}
     for z, root in roots.items():
         _follow(specimen, root, best[1], (z,), laws, strategy)
     inputs = {("π",): {d: Fraction(1) for d in sides}}
@@ -84,7 +84,7 @@ def _against_the_best(
 
 
 def _events(outputs: list[int]) -> Iterator[frozenset[int]]:
-    """Sets of outputs; all of them where there are few, else single ones and runs."""
+    """Sets of outputs: all of them if there are few, otherwise single outputs and intervals."""
     if 1 << len(outputs) <= MOST_EVENTS:
         parts = chain.from_iterable(combinations(outputs, size) for size in range(len(outputs) + 1))
         yield from map(frozenset, parts)
@@ -101,7 +101,7 @@ def _last_outputs(node: Node) -> Iterator[int]:
 
 
 def _gain(node: Node, event: frozenset[int], z: int | None = None) -> Fraction:
-    """The most that Q can make the event likelier for the first value than for the second."""
+    """How much likelier Q can make the event for the first value than for the second, at most."""
     if not node.moves:
         return node.mass.get(0, ZERO) - node.mass.get(1, ZERO) if z in event else ZERO
     return max(sum((_gain(c, event, z) for z, c in cs.items()), ZERO) for cs in node.moves.values())
@@ -111,11 +111,11 @@ def _follow(
     specimen: Specimen,
     node: Node,
     event: frozenset[int],
-    seen: tuple[Any, ...],
+    seen: tuple[Output, ...],
     laws: dict[int, dict[int, Fraction]],
-    strategy: dict[str, Any],
+    strategy: Json,
 ) -> None:
-    """Add up the law of the last output under the best requester, and write its choices down."""
+    """Add up the law of the last output under the best requester, and record its choices."""
     if not node.moves:
         into = laws.setdefault(seen[-1], {})
         for d, mass in node.mass.items():

@@ -1,35 +1,35 @@
-"""Deletion as control: what is kept after Alice left could have come about without her, others acting alike.
+"""Deletion as control: the state after Alice left could have come about without her, if others act the same.
 
-real    Alice and the others start; Alice leaves; others leave as they please after what they saw
+real    Alice and the others start; Alice leaves; others leave, chosen from what they saw
 ideal   the others start, with coins R′; the same others leave
-asks    R′ (ε, δ)-close to fair coins, and the same state in both
+needs   R′ (ε, δ)-close to fair coins, and the same state in both
 """
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Any
 
 from undeleted.foundations.coins import Enumerated, outcomes
+from undeleted.foundations.types import Json, Output
 from undeleted.games.transcript import plain
 from undeleted.paper.answers import FACTOR, ONE, ZERO, Answer, close, data_sets, marginal
 from undeleted.paper.specimens import Specimen
-from undeleted.verify.linear_program import LinearProgram
+from undeleted.verifying.linear_program import LinearProgram
 
 KIND = "retraining"
 SOURCE = (
     "Cohen, Smith, Swanberg, Vasudevan, Control, confidentiality, and the right to be forgotten, CCS 2023"
 )
 SIMPLIFIED = (
-    "Alice has one point and leaves first; then at most one of the others leaves, whoever they please after "
-    "the outputs they saw.  At e^ε = 8, δ = 3/10; the coins R′ are found by a linear program."
+    "Alice has one point and leaves first; then at most one of the others leaves, chosen from the outputs "
+    "they saw.  At e^ε = 8, δ = 3/10; the coins R′ are found by a linear program."
 )
 CLAIMS = {"retrain-sum": True, "retrain-median": True, "retrain-bq": True}
 
 
 def cohen_2023(specimen: Specimen) -> Answer:
-    """How much of the real execution has no coins in the ideal one."""
+    """How much of the real execution cannot be reproduced by any coins of the ideal one."""
 
-    def cases() -> Iterator[tuple[Fraction, dict[str, Any]]]:
+    def cases() -> Iterator[tuple[Fraction, Json]]:
         for data in data_sets(specimen):
             if list(data[1:]) != sorted(data[1:], key=repr):
                 continue
@@ -47,8 +47,8 @@ def cohen_2023(specimen: Specimen) -> Answer:
     return close(cases())
 
 
-def _behaviours(histories: list[Any], n: int) -> Iterator[Callable[[Any], int | None]]:
-    """Whom the others delete next: nobody, always the same, or another after one history."""
+def _behaviours(histories: list[Output], n: int) -> Iterator[Callable[[Output], int | None]]:
+    """Whom the others delete next: nobody, always the same person, or another one after one history."""
     yield lambda history: None
     if n > 2:
         yield lambda history: 1
@@ -57,17 +57,19 @@ def _behaviours(histories: list[Any], n: int) -> Iterator[Callable[[Any], int | 
                 yield lambda history, special=special: 2 if history == special else 1  # type: ignore[misc]
 
 
-def _distance(specimen: Specimen, data: tuple[Any, ...], follows: Callable[[Any], int | None]) -> Fraction:
-    """The least δ: R′ is that close to fair coins, and leads to the real state that often."""
-    real: dict[tuple[int | None, Any], Fraction] = {}
+def _distance(
+    specimen: Specimen, data: tuple[Output, ...], follows: Callable[[Output], int | None]
+) -> Fraction:
+    """The least δ: R′ is (ε, δ)-close to fair coins, and misses the real state with probability δ at most."""
+    real: dict[tuple[int | None, Output], Fraction] = {}
     seen = marginal(specimen.play(data, [(data[0],)]), lambda end: end[0])
     for who in {follows(history) for history in seen}:
         batches = [(data[0],)] if who is None else [(data[0],), (data[who],)]
         for (published, kept), p in specimen.play(data, batches).items():
             if follows(published[:2]) == who:
                 real[who, kept] = real.get((who, kept), ZERO) + p
-    coins: dict[Any, Fraction] = {}
-    leads: dict[tuple[int | None, Any], set[Any]] = {}
+    coins: dict[Output, Fraction] = {}
+    leads: dict[tuple[int | None, Output], set[Output]] = {}
     for who in {who for who, _ in real}:
         for (path, kept), p in outcomes(lambda tosses, who=who: _ideal(specimen, data, who, tosses)):  # type: ignore[misc]
             assert coins.setdefault(path, p) == p, "the coins must not depend on who leaves"
@@ -82,7 +84,7 @@ def _distance(specimen: Specimen, data: tuple[Any, ...], follows: Callable[[Any]
         )
     elsewhere = {
         path: program.variable() for path in coins
-    }  # where the state cannot be had, any coins will do
+    }  # where no coins lead to the state, any coins may be used
     program.equals(dict.fromkeys(elsewhere.values(), ONE) | dict.fromkeys(lost.values(), -ONE), ZERO)
     too_often, too_rarely = {delta: ONE}, {delta: ONE}
     for path, mass in coins.items():
@@ -96,8 +98,10 @@ def _distance(specimen: Specimen, data: tuple[Any, ...], follows: Callable[[Any]
     return program.solve(60.0).bound
 
 
-def _ideal(specimen: Specimen, data: tuple[Any, ...], who: int | None, tosses: Enumerated) -> tuple[Any, Any]:
-    """The world without Alice; the state, and which way the coins fell."""
+def _ideal(
+    specimen: Specimen, data: tuple[Output, ...], who: int | None, tosses: Enumerated
+) -> tuple[Output, Output]:
+    """Run the world without Alice; return the outcomes of the coins, and the state."""
     curator = specimen.make()
     curator.start(data[1:], tosses)
     if who is not None:

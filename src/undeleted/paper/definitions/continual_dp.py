@@ -6,8 +6,8 @@ transcript(D)  ≈  transcript(D′),  where D and D′ differ in one person, wh
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations
-from typing import Any
 
+from undeleted.foundations.types import Json
 from undeleted.paper.answers import Answer, adaptively, close, data_sets
 from undeleted.paper.specimens import Specimen
 
@@ -23,7 +23,7 @@ CLAIMS = {"tree-counter": True}
 def continual_dp(specimen: Specimen) -> Answer:
     """The best adaptive observer of one person."""
 
-    def cases() -> Iterator[tuple[Fraction, dict[str, Any]]]:
+    def cases() -> Iterator[tuple[Fraction, Json]]:
         for others in data_sets(specimen, specimen.n - 1):
             if list(others) == sorted(others, key=repr):
                 for one, other in combinations(specimen.domain, 2):

@@ -6,8 +6,8 @@ transcript(D)  ≈  transcript(D′),  where D and D′ differ in up to k people
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
+from undeleted.foundations.types import Json
 from undeleted.paper.answers import Answer, adaptively, close
 from undeleted.paper.specimens import Specimen
 
@@ -18,7 +18,7 @@ SOURCE = (
 )
 SIMPLIFIED = (
     "Groups of k people, at e^ε = 8, δ = 3/10 for the whole group; they are deleted one by one in any order. "
-    "Noise that was made for one person, such as the tree counter's, is too little for a group of two."
+    "Noise that was chosen for one person, such as the tree counter's, is too little for a group of two."
 )
 CLAIMS = {"retrain-sum": False, "exact-sum": False, "bulletin-board": False, "ignore": True}
 
@@ -26,7 +26,7 @@ CLAIMS = {"retrain-sum": False, "exact-sum": False, "bulletin-board": False, "ig
 def dp_folklore(specimen: Specimen) -> Answer:
     """The best adaptive observer of who the leavers were."""
 
-    def cases() -> Iterator[tuple[Fraction, dict[str, Any]]]:
+    def cases() -> Iterator[tuple[Fraction, Json]]:
         k, domain = specimen.k, specimen.domain
         for stay in product(domain, repeat=specimen.n - k):
             if list(stay) != sorted(stay, key=repr):

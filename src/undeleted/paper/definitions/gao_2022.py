@@ -5,8 +5,8 @@ view(D, delete the first of Alice's, others follow)  ≈  view(D, delete the sec
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
+from undeleted.foundations.types import Json
 from undeleted.paper.answers import Answer, adaptively, close, data_sets
 from undeleted.paper.specimens import Specimen
 
@@ -25,7 +25,7 @@ CLAIMS = {"retrain-sum": False, "exact-sum": False, "bulletin-board": False}
 def gao_2022(specimen: Specimen) -> Answer:
     """The best adaptive observer of which record went."""
 
-    def cases() -> Iterator[tuple[Fraction, dict[str, Any]]]:
+    def cases() -> Iterator[tuple[Fraction, Json]]:
         for data in data_sets(specimen):
             if list(data[2:]) == sorted(data[2:], key=repr):
                 distance, witness = adaptively(specimen, data, data, range(2, specimen.n), first=(0, 1))

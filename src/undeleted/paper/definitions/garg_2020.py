@@ -6,8 +6,8 @@ ideal   (z0, z0, state) of the others alone
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
+from undeleted.foundations.types import Json
 from undeleted.paper.answers import FACTOR, Answer, close, data_sets, hockey_stick, marginal, two_laws
 from undeleted.paper.specimens import Specimen
 
@@ -18,7 +18,7 @@ SOURCE = (
 )
 SIMPLIFIED = (
     "One Alice with one point; the others only watch, and look at the published value before and after she "
-    "leaves.  At e^ε = 8, δ = 3/10 instead of negligible distance; nothing computational."
+    "leaves.  At e^ε = 8, δ = 3/10 instead of negligible distance; statistical, not computational."
 )
 CLAIMS = {"retrain-sum": False, "exact-sum": False, "bulletin-board": False}
 
@@ -26,7 +26,7 @@ CLAIMS = {"retrain-sum": False, "exact-sum": False, "bulletin-board": False}
 def garg_2020(specimen: Specimen) -> Answer:
     """State and view, with and without Alice."""
 
-    def cases() -> Iterator[tuple[Fraction, dict[str, Any]]]:
+    def cases() -> Iterator[tuple[Fraction, Json]]:
         for data in data_sets(specimen):
             real = specimen.play(data, [(data[0],)])
             ideal = marginal(specimen.play(data[1:]), lambda end: (end[0] * 2, end[1]))

@@ -10,7 +10,7 @@ from undeleted.paper.specimens import Specimen
 KIND = "retraining"
 SOURCE = "Ginart, Guan, Valiant, Zou, Making AI forget you: data deletion in machine learning, NeurIPS 2019"
 SIMPLIFIED = (
-    "One deletion that does not depend on the model; the efficiency that the definition is for is left out."
+    "One deletion that does not depend on the model; efficiency, the definition's purpose, is left out."
 )
 CLAIMS = {"retrain-sum": True, "retrain-median": True, "retrain-bq": True}
 

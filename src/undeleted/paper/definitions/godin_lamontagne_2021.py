@@ -5,11 +5,11 @@ state after D, y   ~   Sim(D ∖ {y}, the outputs)        for every y that Alice
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
+from undeleted.foundations.types import Json, Output
 from undeleted.paper.answers import Answer, data_sets, equal
 from undeleted.paper.specimens import Specimen
-from undeleted.verify.best_simulator import Channel
+from undeleted.verifying.best_simulator import Channel
 
 KIND = "retraining"
 SOURCE = "Godin and Lamontagne, Deletion-compliance in the absence of privacy, PST 2021"
@@ -22,14 +22,14 @@ ONE = Fraction(1)
 
 
 def godin_lamontagne_2021(specimen: Specimen) -> Answer:
-    """The best simulator of the state, for every data of the others."""
+    """The best simulator of the state, for every data set of the others."""
 
-    def cases() -> Iterator[tuple[Fraction, dict[str, Any]]]:
+    def cases() -> Iterator[tuple[Fraction, Json]]:
         for others in data_sets(specimen, specimen.n - 1):
             if list(others) != sorted(others, key=repr):
                 continue
-            inputs: dict[Any, dict[int, Fraction]] = {}
-            views: dict[Any, dict[int, Fraction]] = {}
+            inputs: dict[Output, dict[int, Fraction]] = {}
+            views: dict[Output, dict[int, Fraction]] = {}
             for d, point in enumerate(specimen.domain):
                 for end, p in specimen.play((point, *others), [(point,)]).items():
                     seen = inputs.setdefault((end[0],), {})

@@ -1,4 +1,4 @@
-"""Unlearning under adaptive requests: given the requests that came, nothing is much likelier than afresh.
+"""Unlearning under adaptive requests: given the requests, no event is much likelier than after a fresh start.
 
 P(z_t ∈ E | requests u1, …, ut, chosen from what was seen)  ≤  e^α P(first output on D ∖ {u1, …, ut} ∈ E) + β
 """
@@ -6,8 +6,8 @@ P(z_t ∈ E | requests u1, …, ut, chosen from what was seen)  ≤  e^α P(firs
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import permutations
-from typing import Any
 
+from undeleted.foundations.types import Json, Output
 from undeleted.paper.answers import FACTOR, Answer, close, data_sets, marginal, one_way, two_laws, without
 from undeleted.paper.specimens import Specimen
 
@@ -15,15 +15,15 @@ KIND = "retraining"
 SOURCE = "Gupta, Jung, Neel, Roth, Sharifi-Malvajerdi, Waites, Adaptive machine unlearning, NeurIPS 2021"
 SIMPLIFIED = (
     "With γ = 0, at e^α = 8, β = 3/10.  A requester may ask for these points after one history only, so the "
-    "worst requests condition on a single history; with γ > 0 rare histories would be forgiven."
+    "worst requests condition on a single history; with γ > 0 rare histories could be ignored."
 )
 CLAIMS = {"retrain-sum": True, "retrain-median": True, "retrain-bq": True}
 
 
 def gupta_2021(specimen: Specimen) -> Answer:
-    """The output given every history, against a fresh one."""
+    """Compare the output, given every history, with a fresh one."""
 
-    def cases() -> Iterator[tuple[Fraction, dict[str, Any]]]:
+    def cases() -> Iterator[tuple[Fraction, Json]]:
         for data in data_sets(specimen):
             if list(data) != sorted(data, key=repr):
                 continue  # requests come in every order instead
@@ -35,8 +35,8 @@ def gupta_2021(specimen: Specimen) -> Answer:
 
 
 def _given_histories(
-    specimen: Specimen, data: tuple[Any, ...], order: tuple[int, ...]
-) -> Iterator[tuple[Fraction, dict[str, Any]]]:
+    specimen: Specimen, data: tuple[Output, ...], order: tuple[int, ...]
+) -> Iterator[tuple[Fraction, Json]]:
     published = marginal(specimen.play(data, [(data[i],) for i in order]), lambda end: end[0])
     fresh = marginal(specimen.play(without(data, *order)), lambda end: end[0][-1])
     for history, chance in marginal(published, lambda outputs: outputs[:-1]).items():

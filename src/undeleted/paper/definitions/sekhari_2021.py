@@ -1,4 +1,4 @@
-"""Deleting a set at once is (ε, δ)-close to training on the rest and being asked to delete nobody.
+"""Deleting a set at once is (ε, δ)-close to training on the rest and deleting the empty set.
 
 U(S, A(D))  ≈  U(∅, A(D ∖ S))
 """
@@ -10,8 +10,8 @@ from undeleted.paper.specimens import Specimen
 KIND = "retraining"
 SOURCE = "Sekhari, Acharya, Kamath, Suresh, Remember what you want to forget, NeurIPS 2021"
 SIMPLIFIED = (
-    "At e^ε = 8, δ = 3/10, for sets of up to k points.  That unlearning may keep only a few statistics of "
-    "the data, which their efficiency rests on, is not asked for."
+    "At e^ε = 8, δ = 3/10, for sets of up to k points.  Unlearning need not get by with a few statistics of "
+    "the data, on which their efficiency rests."
 )
 CLAIMS = {"retrain-sum": True, "retrain-median": True, "retrain-bq": True}
 

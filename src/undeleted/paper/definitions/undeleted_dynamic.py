@@ -12,8 +12,8 @@ SOURCE = (
     "Cohen, Kohen, Nissim, Stemmer, Protecting the undeleted in machine unlearning, FORC 2026, Definition 3.4"
 )
 SIMPLIFIED = (
-    "Statistical similarity with δ = 0, in one small world; a witness in it stays one for more values or a "
-    "larger k."
+    "Statistical similarity with δ = 0, in one small world; a witness in it is also one for more values or "
+    "a larger k."
 )
 CLAIMS = {
     "retrain-sum": True,

@@ -1,4 +1,4 @@
-"""Undeleted-safety with leakage, dynamic (D4): the simulator is told g(D) besides.
+"""Undeleted-safety with leakage, dynamic (D4): the simulator also gets g(D).
 
 Sim(g(D), z0, the corrupted)  ≈  everything that was published;   g = ⊥ is D3, g(D) = D makes everything safe
 """
@@ -9,7 +9,7 @@ from undeleted.games.dynamic import Leakage
 from undeleted.paper.answers import Answer
 from undeleted.paper.definitions._ours import ours
 from undeleted.paper.specimens import Specimen
-from undeleted.verify.exact import verify
+from undeleted.verifying.exact import verify
 
 KIND = "ours"
 SOURCE = (
@@ -30,9 +30,9 @@ CLAIMS = {
 
 
 def undeleted_with_leakage(specimen: Specimen) -> Answer:
-    """Without leakage first, then with all of the data."""
+    """Verify without leakage, then with all of the data as leakage."""
     nothing = ours(specimen, "dynamic")
     everything = Leakage(lambda data, coins: data, shares_coins=False)
-    told = verify(replace(specimen.world, leakage=everything), "dynamic")
+    leaked = verify(replace(specimen.world, leakage=everything), "dynamic")
     note = f"g = ⊥ {'suffices' if nothing.holds else 'does not suffice'}; with g(D) = D the least δ is "
-    return replace(nothing, note=note + str(told.literal.lower))
+    return replace(nothing, note=note + str(leaked.literal.lower))

@@ -1,4 +1,4 @@
-// Charts, files into text fields, texts into files.  Vega-Lite's expressions are interpreted, never evaluated.
+// Draw charts, load files into text fields, save texts as files.  Vega-Lite's expressions are interpreted, without eval.
 import { expressionInterpreter } from "/static/vendor/vega-interpreter.js";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -39,29 +39,29 @@ dark.addEventListener("change", () => drawAll(document));
 document.addEventListener("htmx:afterSwap", (event) => drawAll(event.target));
 
 function complain(target, text) {
-  const said = target.querySelector(":scope > [data-trouble]") ?? document.createElement("p");
-  said.className = "bad";
-  said.setAttribute("role", "alert");
-  said.dataset.trouble = "yes";
-  if (said.textContent !== text) said.textContent = text;
-  if (!said.isConnected) target.prepend(said);
-  said.scrollIntoView({ block: "nearest" });
+  const note = target.querySelector(":scope > [data-trouble]") ?? document.createElement("p");
+  note.className = "bad";
+  note.setAttribute("role", "alert");
+  note.dataset.trouble = "yes";
+  if (note.textContent !== text) note.textContent = text;
+  if (!note.isConnected) target.prepend(note);
+  note.scrollIntoView({ block: "nearest" });
 }
 
 function unreachable(event) {
   complain(event.detail.target, event.detail.requestConfig?.verb === "post"
-    ? "The service cannot be reached, so we do not know whether this happened. Try again: asking twice is safe."
+    ? "The service cannot be reached, so we do not know whether this was done. Try again: sending it twice is safe."
     : "The service cannot be reached. What you see may be out of date.");
 }
 
 document.addEventListener("htmx:responseError", (event) => {
   const { xhr, target, requestConfig } = event.detail;
   if (requestConfig?.path === "/leave") target.replaceChildren();
-  if (xhr.status === 413) return complain(target, "This is more than one receipt. Nothing was deleted; give yours alone.");
-  if (xhr.status === 429) return complain(target, "Too much is asked from your address at once; nothing was done. Try again in a moment.");
-  let told;
-  try { told = JSON.parse(xhr.responseText); } catch { return unreachable(event); }  // a proxy's answer, not ours
-  complain(target, `${told.detail.charAt(0).toUpperCase()}${told.detail.slice(1)} ${told.remedy}`);
+  if (xhr.status === 413) return complain(target, "This is more than one receipt. Nothing was deleted; send only your own.");
+  if (xhr.status === 429) return complain(target, "Too many requests from your address; nothing was done. Try again in a moment.");
+  let problem;
+  try { problem = JSON.parse(xhr.responseText); } catch { return unreachable(event); }  // a proxy's answer, not ours
+  complain(target, `${problem.detail.charAt(0).toUpperCase()}${problem.detail.slice(1)} ${problem.remedy}`);
 });
 for (const lost of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(lost, unreachable);
 document.addEventListener("htmx:afterOnLoad", (event) => {

@@ -1,2 +1,2 @@
-// What vega-interpreter asks of the package vega-util, out of the bundle that is loaded already.
+// The parts of vega-util that vega-interpreter imports, taken from the bundle that is already loaded.
 export const { ascending, isString, DisallowedObjectProperties } = window.vega;

@@ -1,0 +1,84 @@
+"""Answers as tables: a row per answer, with its labels, estimate, interval, confidence and version.
+
+Everything that shows or exports a publication starts here, so that frames, files and the service agree.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from undeleted.curate.publications import kinds_that_answer
+from undeleted.curate.releases.publishable import Answers
+from undeleted.errors import BadQuestion
+from undeleted.foundations.types import Given, Json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+LAST = ("estimate", "low", "high", "confidence", "version")
+RESERVED = ("publication", *LAST)  # a column of this name is shown as `low (label)`
+
+
+def answers(mechanism: Given, release: Given, asked: Mapping[str, Given], confidence: float) -> Answers:
+    """A label and an estimate for each answer: to the questions, or all that it says by itself."""
+    questions = {name: value for name, value in asked.items() if value not in (None, [], ())}
+    for name in questions:
+        if name not in mechanism.questions:
+            wanted = " or ".join(kinds_that_answer(name))
+            if not wanted:
+                raise BadQuestion(f"there is no question {name!r}.", f"It answers: {_known(mechanism)}.")
+            problem = f"only publications of kind {wanted} answer {name}."
+            raise BadQuestion(problem, "Name such a publication.")
+    yield from mechanism.answers(release, questions, confidence)
+
+
+def rows(name: str, version: int, answered: Answers, confidence: float) -> Iterator[Json]:
+    """A row per answer: the publication, the labels, then the numbers; an infinite end is None."""
+    for label, estimate in answered:
+        named = ({"of": label} if label else {}) if isinstance(label, str) else label
+        labels = {f"{key} (label)" if key in RESERVED else key: value for key, value in named.items()}
+        number = hasattr(estimate, "low")
+        yield {
+            "publication": name,
+            **labels,
+            "estimate": _finite(estimate.value) if number else estimate,
+            "low": _finite(estimate.low) if number else None,
+            "high": _finite(estimate.high) if number else None,
+            "confidence": confidence if number else None,
+            "version": version,
+        }
+
+
+def as_arrow(table: Iterable[Json]) -> "pa.Table":
+    """Rows as an Arrow table; a label that a row does not have is missing there.
+
+    >>> as_arrow([{"publication": "ages", "sex": "f", "estimate": 3, "version": 1}]).column_names
+    ['publication', 'sex', 'estimate', 'version']
+    """
+    import pyarrow as pa
+
+    listed = list(table)
+    labels = dict.fromkeys(key for row in listed for key in row if key not in LAST)
+    names = [*labels, *(key for key in LAST if any(key in row for row in listed))]
+    return pa.table({name: _column([row.get(name) for row in listed]) for name in names})
+
+
+def _column(values: list[Given]) -> "pa.Array":
+    """A column of one type: labels of several types become text, and numbers floating point."""
+    import pyarrow as pa
+
+    there = {type(value) for value in values if value is not None}
+    if there <= {int, float} and there != {int}:
+        return pa.array([None if v is None else float(v) for v in values], type=pa.float64())
+    if len(there) > 1:
+        return pa.array([None if v is None else str(v) for v in values], type=pa.string())
+    return pa.array(values)
+
+
+def _known(mechanism: Given) -> str:
+    return ", ".join(mechanism.questions) or "no questions"
+
+
+def _finite(number: float | None) -> float | None:
+    """Files and JSON have no infinity."""
+    return number if number is not None and math.isfinite(number) else None

@@ -1,0 +1,59 @@
+"""What a store reports about itself: the same facts and words on the command line and in the service."""
+
+from undeleted.curate.curator import Curator
+from undeleted.foundations.types import Json
+from undeleted.interfaces.report.result import Result
+
+RULES = {  # how values became codes
+    1: "values were encoded together with their column, as in older versions; see docs/reference/values.md",
+    2: "each value was encoded on its own",
+}
+
+
+def budget_facts(curator: Curator) -> Json:
+    """What was spent, of what, and at which version."""
+    status = curator.status()
+    return {
+        "publications": list(status.publications),
+        "version": status.version,
+        "epsilon": status.epsilon,
+        "delta": status.delta,
+        "spent": status.spent,
+        "left": status.left,
+        "erasure_pending": status.erasure_pending,
+    }
+
+
+def budget_in_words(facts: Json) -> str:
+    """ε, δ, and how much of it is left.
+
+    >>> budget_in_words({"epsilon": 1.0, "delta": 1e-06, "spent": 0.25, "left": 0.75})
+    'ε = 1, δ = 1e-06; 0.25 spent, 0.75 left'
+    """
+    delta = f", δ = {facts['delta']:g}" if facts["delta"] else ""
+    return f"ε = {facts['epsilon']:g}{delta}; {facts['spent']:.4g} spent, {facts['left']:.4g} left"
+
+
+def status_result(curator: Curator) -> Result:
+    """What is published, what it has cost, and whether erasure is pending."""
+    store, held = curator.store, curator.status().held
+    kinds = {name: store.mechanisms[name].kind for name in curator.status().publications}
+    facts = {"store": store.path} | budget_facts(curator) | {"publications": kinds, "held": held}
+    pending = f"pending: {store.how_to_erase}" if facts["erasure_pending"] else "nothing is pending"
+    text = {
+        "store": store.path,
+        "version": f"v{facts['version']}",
+        "budget": budget_in_words(facts),
+        "noise": "as at publication: deletions add none",
+        "erasure": pending,
+        "folding": f"held back: {held:,}" if held else "no deletion is held back",
+    }
+    return Result(facts, text | {f"· {name}": kind for name, kind in kinds.items()})
+
+
+def check_result(problems: list[str], rule: int) -> Result:
+    """Whether a store is intact; exit code 1 if it is not."""
+    facts = {"intact": not problems, "problems": problems, "rule": rule}
+    listed = {f"problem {i}": problem for i, problem in enumerate(problems, start=1)}
+    text = {"intact": not problems, "rule": f"{rule}: {RULES.get(rule, 'unknown')}"} | listed
+    return Result(facts, text, code=int(bool(problems)))

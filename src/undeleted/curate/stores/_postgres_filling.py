@@ -32,16 +32,17 @@ def fill(place: Place, db: Connection, contents: Contents, key: bytes) -> None:
         db.execute(query.replace("{}", f'"{place.schema}"'))
 
     run("CREATE SCHEMA IF NOT EXISTS {}")
+    _create_records(db, place, contents, key)
     for table, columns in TABLES.items():
-        listed = ", ".join(f"{name} {kind} NOT NULL" for name, kind in columns.items())
-        run(f"CREATE TABLE {{}}.{table} ({listed})")
+        listed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+        run(f"CREATE TABLE IF NOT EXISTS {{}}.{table} ({listed})")
         for name in columns:  # the catalogue would keep sampled values after their rows are deleted
+            run(f"ALTER TABLE {{}}.{table} ALTER COLUMN {name} SET NOT NULL")
             run(f"ALTER TABLE {{}}.{table} ALTER COLUMN {name} SET STATISTICS 0")
     run("ALTER TABLE {}.held ALTER COLUMN data SET STORAGE EXTERNAL")
     run("ALTER TABLE {}.cells SET (fillfactor = 50)")  # room to update a cell within its page
     run("ALTER TABLE {}.state SET (fillfactor = 10)")
     run(PUBLISHED)
-    _fill_records(db, place, contents, key)
     _copy(db, place, "posts", "(post, publication, data)", _posts(contents))
     _copy(db, place, "cells", "(cell, value)", _cells(contents))
     for table, rows in (("shapes", list(enumerate(contents.shapes))), ("held", contents.held)):
@@ -60,8 +61,12 @@ def fill(place: Place, db: Connection, contents: Contents, key: bytes) -> None:
         run(f"ALTER TABLE {{}}.{table} ADD PRIMARY KEY ({column})")
 
 
-def _fill_records(db: Connection, place: Place, contents: Contents, key: bytes) -> None:
-    """Insert records in tag order, which reveals nothing of the source's order; a person's rows together."""
+def _create_records(db: Connection, place: Place, contents: Contents, key: bytes) -> None:
+    """Create the records in tag order, which reveals nothing of the source's order; a person's rows together.
+
+    CREATE TABLE AS fills one page after the other.  INSERT would put a short record into the room that a longer
+    one left on an earlier page.
+    """
     db.execute("CREATE TEMPORARY TABLE incoming (tag bytea, data bytea) ON COMMIT DROP")
     with db.cursor().copy("COPY incoming FROM STDIN (FORMAT BINARY)") as copy:
         copy.write(COPY_HEAD)
@@ -75,9 +80,13 @@ def _fill_records(db: Connection, place: Place, contents: Contents, key: bytes) 
         [people] = db.execute(over, (contents.most,)).fetchone() or [0]
         require_cap(people, contents.most)
     if contents.together == 1:
-        db.execute(f'INSERT INTO "{place.schema}".records SELECT tag, data FROM incoming ORDER BY tag')
+        ordered = "SELECT tag, data FROM incoming ORDER BY tag"
     else:
-        _put_together(db, place, key)
+        _put_together(db, key)
+        ordered = (
+            "SELECT tag, t.data || m.mark AS data FROM together AS t JOIN marks AS m USING (tag) ORDER BY tag"
+        )
+    db.execute(f'CREATE TABLE "{place.schema}".records AS {ordered}')
 
 
 def _marked(slots: Given, key: bytes) -> bytes:
@@ -92,7 +101,7 @@ def _marked(slots: Given, key: bytes) -> bytes:
     return _tuples(slots[:, :TAG], np.concatenate([slots[:, TAG:], ends], axis=1))
 
 
-def _put_together(db: Connection, place: Place, key: bytes) -> None:
+def _put_together(db: Connection, key: bytes) -> None:
     """Join the rows of each person in the database, and compute their marks here, thousands at a time."""
     together = "SELECT tag, string_agg(data, ''::bytea ORDER BY data) AS data FROM incoming GROUP BY tag"
     db.execute(f"CREATE TEMPORARY TABLE together ON COMMIT DROP AS {together}")
@@ -103,10 +112,6 @@ def _put_together(db: Connection, place: Place, key: bytes) -> None:
             with db.cursor().copy("COPY marks FROM STDIN") as copy:
                 for tag, data in part:
                     copy.write_row((tag, record_mark(key, tag, data)))
-    db.execute(
-        f'INSERT INTO "{place.schema}".records '
-        "SELECT tag, t.data || m.mark FROM together AS t JOIN marks AS m USING (tag) ORDER BY tag"
-    )
 
 
 def _copy(db: Connection, place: Place, table: str, columns: str, rows: Iterable[bytes]) -> None:

@@ -6,12 +6,15 @@
 The noise is drawn once and deletions subtract exact integers, so an interval is as wide after a deletion
 as before.  It is an interval for the clipped statistic on the grid, over the people who remain, and is
 computed before any clamping.  The laws are discrete, so an interval may reach one step further on one side.
+
+What is known to be impossible is left out last (`Estimate.within`): a count is never below 0, a mean never
+outside its bounds.  The exact number is possible, so an interval that held it still does.
 """
 
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -36,6 +39,15 @@ class Estimate:
 
     def __contains__(self, exact: float) -> bool:
         return self.low <= exact <= self.high
+
+    def within(self, least: float, most: float) -> "Estimate":
+        """The estimate and its interval, brought to what is possible.
+
+        >>> Estimate(-3.0, -8.0, 2.0, 0.95, 2.5).within(0, math.inf)
+        Estimate(value=0, low=0, high=2.0, confidence=0.95, standard_error=2.5)
+        """
+        value, low, high = (min(max(x, least), most) for x in (self.value, self.low, self.high))
+        return replace(self, value=value, low=low, high=high)
 
     def __str__(self) -> str:
         return f"{self.value:,.6g}  [{self.low:,.6g}, {self.high:,.6g}] at {self.confidence:.0%}"
@@ -72,6 +84,12 @@ def noise_interval(law: Law, confidence: float, draws: int = 1) -> tuple[int, in
             held += weights[zero + high]
     slack = 0 if step == 1 else step
     return low * step - slack, high * step + slack
+
+
+def half_interval(law: Law, confidence: float = 0.95) -> float:
+    """Half the width of the interval for one draw of the noise."""
+    low, high = noise_interval(law, confidence)
+    return (high - low) / 2
 
 
 def ratio_interval(

@@ -75,6 +75,39 @@ def test_the_expected_intervals_are_those_that_come(folder):
     assert (expected["board"]["epsilon"], expected["board"]["half_width"]) == (0.0, None)
 
 
+def test_the_size_is_about_that_of_the_store_that_comes(folder):
+    rows = "\n".join(f"p{i},{i % 100},{'abc'[i % 3]},n" for i in range(20_000))
+    (folder / "people.csv").write_text("pid,age,city,note\n" + rows + "\n")
+    (folder / "spec.toml").write_text(SPEC.split("[publish.board]")[0])
+    foreseen = plan(Spec.load("spec.toml"), 20_000).facts["bytes"]
+    Curator.from_spec("spec.toml", "people.db").close()
+    assert 0.8 < (folder / "people.db").stat().st_size / foreseen < 1.25
+
+
+def test_publish_shows_it_for_the_noisy_count_and_warns(folder, capsys):
+    """The number of rows that it names is the published one, or the stated one: never the exact one."""
+    rows = "\n".join(f"p{i},{i % 100},{'abc'[i % 3]},n" for i in range(40))
+    (folder / "people.csv").write_text("pid,age,city,note\n" + rows + "\n")
+    assert run(["publish", "spec.toml", "--rows", "40"]) == 0
+    said = capsys.readouterr()
+    assert "warning: in mean by city" in said.err
+    assert "for 40 rows (as stated with --rows)" in said.out
+    with Curator.open("undeleted.db") as curator:
+        noisy = max(1, round(curator.show("people").estimate().value))
+    assert run(["publish", "spec.toml"]) == 0  # again: nothing is spent
+    shown = capsys.readouterr().out
+    assert f"for {noisy:,} rows (the noisy count)" in shown
+    assert "NOTHING BUT NOISE" in shown
+    assert run(["publish", "spec.toml", "--rows", "0"]) == 2
+
+
+def test_a_mean_of_too_few_rows_is_nothing_but_noise(folder):
+    """Where the count may be 0 the interval is everything between the bounds, however narrow the sum's is."""
+    expected = {p["name"]: p for p in plan(Spec.load("spec.toml"), 20).facts["publications"]}
+    assert expected["mean by city"]["nothing_but_noise"]
+    assert expected["mean by city"]["half_width"] == pytest.approx(49.5)
+
+
 def test_nothing_is_read_and_nothing_is_written(folder, capsys):
     """There is no table at all, and no store afterwards."""
     assert run(["plan", "spec.toml", "--rows", "3000"]) == 0

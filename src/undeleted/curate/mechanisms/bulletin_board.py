@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from undeleted.curate.engines import Totals
-from undeleted.curate.releases.publishable import Answers, Publishable, Rows, Takes
+from undeleted.curate.releases.publishable import Answers, Foreseen, Publishable, Rows, Takes
 from undeleted.curate.releases.subtracting import Shape, Shaped
 from undeleted.errors import RecordNotFound
 from undeleted.foundations.coins import Coins
@@ -50,6 +50,9 @@ class BulletinBoard(Publishable):
     kinds: ClassVar = {"board": (Takes(of=(Text,), called="a column of texts", noisy=False),)}
 
     column: Text
+
+    def foreseen(self, rows: float) -> Foreseen:
+        return Foreseen(None, "posts, without noise")
 
     @property
     def columns(self) -> tuple[Text, ...]:

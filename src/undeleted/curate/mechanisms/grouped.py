@@ -7,14 +7,14 @@ A record is in one group, so the groups share one budget without dividing it.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 
 import numpy as np
 
 from undeleted.curate.releases.linear import Cells, Linear
-from undeleted.curate.releases.publishable import Answers, Rows, values_of
+from undeleted.curate.releases.publishable import Answers, Foreseen, Rows, values_of
 from undeleted.curate.statistics.grouped_cells import GroupedCells
 from undeleted.errors import WrongType
 from undeleted.foundations.coins import Law
@@ -75,6 +75,13 @@ class Grouped(Linear):
         """The labels of every group, in the order of the cells."""
         for values in product(*map(values_of, self.by)):
             yield dict(zip((column.name for column in self.by), values, strict=True))
+
+    def foreseen(self, rows: float) -> Foreseen:
+        """What the mechanism alone would have in one group of even size."""
+        groups = self.statistic.groups
+        one = self.inner.foreseen(rows / groups)
+        of = f"{one.of}, in each of {groups:,} groups of {rows / groups:,.0f}" if groups > 1 else one.of
+        return replace(one, of=of + (", if all rows fit its condition" if self.where is not None else ""))
 
     def release_of(self, release: Cells, group: int) -> Cells:
         """The cells of one group, as a release of the mechanism that is grouped."""

@@ -4,14 +4,15 @@ release   y = n + η      η ~ discrete Laplace(1/ε), drawn once
 forget    y ← y − 1
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 from undeleted.curate.releases.linear import Cells, Linear
-from undeleted.curate.releases.publishable import Takes
+from undeleted.curate.releases.publishable import Foreseen, Takes
 from undeleted.curate.statistics.count import Count
-from undeleted.foundations.intervals import Estimate
+from undeleted.foundations.intervals import Estimate, half_interval
 from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import GridColumn
 
@@ -36,5 +37,9 @@ class NoisyCount(Linear):
     def statistic(self) -> Count:
         return Count(self.over)
 
+    def foreseen(self, rows: float) -> Foreseen:
+        half = half_interval(self.laws[0])
+        return Foreseen(half, "a count", half >= rows)
+
     def estimate(self, release: Cells, confidence: float = 0.95) -> Estimate:
-        return self.cell(release, 0, confidence)
+        return self.cell(release, 0, confidence).within(0, math.inf)

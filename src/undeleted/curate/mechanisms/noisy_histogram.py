@@ -3,12 +3,13 @@
     release   y_v = #{x = v} + η_v      for every declared v, present or not; a record touches one cell
     forget    y_z ← y_z − 1
 
-Sums of cells are linear and carry exact intervals; medians are computed from a clamped copy.
+Sums of cells are linear and carry exact intervals; medians are computed from a clamped copy.  Tables show
+counts that are possible (`possible_counts`), so that cells and margins agree and none is below 0.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import ClassVar
@@ -16,11 +17,12 @@ from typing import ClassVar
 import numpy as np
 
 from undeleted.curate.releases.linear import Cells, Linear
-from undeleted.curate.releases.publishable import Answers, Takes, values_of
+from undeleted.curate.releases.possible_counts import possible_counts
+from undeleted.curate.releases.publishable import Answers, Foreseen, Takes, values_of
 from undeleted.curate.statistics.histogram import Histogram
 from undeleted.errors import BadQuestion, NotFound
 from undeleted.foundations.arrays import IntArray
-from undeleted.foundations.intervals import Estimate, estimate
+from undeleted.foundations.intervals import Estimate, estimate, half_interval
 from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import Boolean, Category, GridColumn, Number
 from undeleted.foundations.types import Given
@@ -73,7 +75,12 @@ class NoisyHistogram(Linear):
             raise NotFound(f"the histogram has no {', '.join(sorted(unknown))}.", f"Its columns: {known}.")
         chosen = [_cells(column, where.get(column.name)) for column in self.over]
         box = self.counts(release)[np.ix_(*chosen)]
-        return estimate(int(box.sum()), self.laws[0], confidence=confidence, draws=box.size)
+        noisy = estimate(int(box.sum()), self.laws[0], confidence=confidence, draws=box.size)
+        return noisy.within(0, math.inf)
+
+    def foreseen(self, rows: float) -> Foreseen:
+        cell, half = rows / self.statistic.size, half_interval(self.laws[0])
+        return Foreseen(half, f"a cell of about {cell:,.3g}", half >= cell)
 
     def answers(self, release: Cells, asked: Mapping[str, Given], confidence: float) -> Answers:
         """Every cell, or each column alone if there are too many cells; or the box that `where` selects."""
@@ -83,10 +90,11 @@ class NoisyHistogram(Linear):
             box = dict(conditions)
             if len(box) < len(conditions):
                 raise BadQuestion("a column is asked about twice.", "Ask once, or with a range low..high.")
-        if box and "by" not in asked:
-            yield ", ".join(asked["where"]), self.count(release, confidence, **box)
-            return
         chosen = [_cells(column, box.get(column.name)) for column in self.over]
+        if box and "by" not in asked:
+            [(_, answer)] = self._table(release, (), chosen, confidence)
+            yield ", ".join(asked["where"]), answer
+            return
         for columns in self._shown_columns(asked.get("by")):
             yield from self._table(release, columns, chosen, confidence)
 
@@ -118,17 +126,20 @@ class NoisyHistogram(Linear):
     ) -> Answers:
         """Counts by some columns, added up over the chosen cells of the others.
 
-        Margins and cells come from one set of counts, so they agree.
+        Margins and cells come from one set of possible counts, so they agree.  An interval is that of the noisy
+        sum, extended where it does not hold what is shown.
         """
-        counts = self.counts(release)[np.ix_(*chosen)]
-        axes = [self.over.index(column) for column in columns]
-        others = tuple(i for i in range(len(self.over)) if i not in axes)
-        margin = counts.sum(axis=others).transpose(np.argsort(np.argsort(axes)))
-        draws = counts.size // margin.size
+        axes, box = [self.over.index(column) for column in columns], np.ix_(*chosen)
+        noisy = _margin(self.counts(release)[box], axes)
+        counts = _margin(possible_counts(self.counts(release))[box], axes)
+        draws = math.prod(map(len, chosen)) // noisy.size
         values = [[values_of(self.over[axis])[i] for i in chosen[axis]] for axis in axes]
         for cell in product(*(range(len(several)) for several in values)):
             labels = {c.name: several[i] for c, several, i in zip(columns, values, cell, strict=True)}
-            yield labels, estimate(int(margin[cell]), self.laws[0], confidence=confidence, draws=draws)
+            linear = estimate(int(noisy[cell]), self.laws[0], confidence=confidence, draws=draws)
+            shown = int(counts[cell])
+            ends = max(0, min(linear.low, shown)), max(linear.high, shown)
+            yield labels, replace(linear, value=shown, low=ends[0], high=ends[1])
 
     def _condition(self, text: str) -> tuple[str, Given]:
         """Parse column=value, or column=low..high for a number."""
@@ -160,6 +171,12 @@ class NoisyHistogram(Linear):
         below = np.cumsum(np.maximum(release.value, 0))
         cell = np.searchsorted(below, max(1, (int(below[-1]) + 1) // 2)).clip(0, below.size - 1)
         return column.decode(int(cell))
+
+
+def _margin(counts: IntArray, axes: Sequence[int]) -> IntArray:
+    """The sums over all other axes, with these in the order in which they are named."""
+    others = tuple(i for i in range(counts.ndim) if i not in axes)
+    return np.asarray(counts.sum(axis=others)).transpose(np.argsort(np.argsort(axes)))
 
 
 def _cells(column: GridColumn, wanted: Given) -> list[int]:

@@ -2,7 +2,7 @@
 
 release   N = n + η₀,  S = Σ c + η₁      c the centred code, |c| ≤ h
 forget    N ← N − 1,   S ← S − c(z)
-estimate  mean = centre + step · S/N, with Fieller's interval (unbounded when N may be 0)
+estimate  mean = centre + step · S/N, with Fieller's interval, both within the column's bounds
 """
 
 import math
@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import ClassVar
 
 from undeleted.curate.releases.linear import Cells, Linear
-from undeleted.curate.releases.publishable import Takes
+from undeleted.curate.releases.publishable import Foreseen, Takes
 from undeleted.curate.statistics.moments import Moments
-from undeleted.foundations.intervals import Estimate, ratio_interval, standard_deviation
+from undeleted.foundations.intervals import Estimate, half_interval, ratio_interval, standard_deviation
 from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import Boolean, Number
 
@@ -40,6 +40,15 @@ class NoisyMean(Linear):
     def statistic(self) -> Moments:
         return Moments(self.column, degree=1)
 
+    def foreseen(self, rows: float) -> Foreseen:
+        """A mean at a bound has the noise of its count as well; with too few rows nothing is known."""
+        count, total = map(half_interval, self.laws)
+        bounds = (self.column.cells - 1) / 2
+        half = math.inf if count >= rows else math.hypot(total, bounds * count) / rows
+        step = float(self.column.step)
+        width, of = min(half, bounds) * step, f"the mean of {self.column.name}, at most about"
+        return Foreseen(width, of, half >= bounds)
+
     def estimate(self, release: Cells, confidence: float = 0.95) -> Estimate:
         count, total = (int(v) for v in release.value)
         low, high = ratio_interval(total, count, (self.laws[1], self.laws[0]), confidence)
@@ -47,4 +56,5 @@ class NoisyMean(Linear):
         centre, step = self.column.decode(self.column.middle), float(self.column.step)
         spread = math.hypot(standard_deviation(self.laws[1]), ratio * standard_deviation(self.laws[0]))
         error = step * spread / abs(count) if count else math.inf
-        return Estimate(centre + step * ratio, centre + step * low, centre + step * high, confidence, error)
+        noisy = Estimate(centre + step * ratio, centre + step * low, centre + step * high, confidence, error)
+        return noisy.within(self.column.decode(0), self.column.decode(self.column.cells - 1))

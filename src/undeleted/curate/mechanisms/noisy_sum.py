@@ -7,14 +7,15 @@ The error does not grow with deletions.  It is ε-DP for everybody at release, a
 whole transcript.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 from undeleted.curate.releases.linear import Cells, Linear
-from undeleted.curate.releases.publishable import Takes
+from undeleted.curate.releases.publishable import Foreseen, Takes
 from undeleted.curate.statistics.clipped_sum import ClippedSum
-from undeleted.foundations.intervals import Estimate
+from undeleted.foundations.intervals import Estimate, half_interval
 from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import Number
 
@@ -46,5 +47,11 @@ class NoisySum(Linear):
     def statistic(self) -> ClippedSum:
         return ClippedSum(self.column)
 
+    def foreseen(self, rows: float) -> Foreseen:
+        unit = float(self.column.unit)
+        half = half_interval(self.laws[0]) * unit
+        return Foreseen(half, "a sum", half >= rows * self.statistic.reaches[0] * unit)
+
     def estimate(self, release: Cells, confidence: float = 0.95) -> Estimate:
-        return self.cell(release, 0, confidence, float(self.column.unit))
+        noisy = self.cell(release, 0, confidence, float(self.column.unit))
+        return noisy.within(0 if self.column.min >= 0 else -math.inf, 0 if self.column.max <= 0 else math.inf)

@@ -5,7 +5,8 @@
     estimate  variance = step² · (Q/N − (S/N)²)
 
 The interval combines Fieller's sets of Q/N and S/N, each at half the allowed error.  It covers at least as
-often as stated, and more often when the mean is far from the centre of the grid.
+often as stated, and more often when the mean is far from the centre of the grid.  No variance is below 0, or
+above that of people of whom half are at either bound.
 """
 
 import math
@@ -14,9 +15,9 @@ from functools import cached_property
 from typing import ClassVar
 
 from undeleted.curate.releases.linear import Cells, Linear
-from undeleted.curate.releases.publishable import Takes
+from undeleted.curate.releases.publishable import Foreseen, Takes
 from undeleted.curate.statistics.moments import Moments
-from undeleted.foundations.intervals import Estimate, ratio_interval, standard_deviation
+from undeleted.foundations.intervals import Estimate, half_interval, ratio_interval, standard_deviation
 from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import Number
 
@@ -40,6 +41,14 @@ class NoisyVariance(Linear):
     def statistic(self) -> Moments:
         return Moments(self.column, degree=2)
 
+    def foreseen(self, rows: float) -> Foreseen:
+        """For values in the middle of the bounds; Q/N and S/N are each at half the allowed error."""
+        count, _, squares = (half_interval(law, 0.975) for law in self.laws)
+        most = ((self.column.cells - 1) / 2) ** 2
+        half = math.inf if count >= rows else math.hypot(squares, most / 3 * count) / rows
+        unit = float(self.column.step) ** 2
+        return Foreseen(min(half, most) * unit, f"the variance of {self.column.name}, about", half >= most)
+
     def estimate(self, release: Cells, confidence: float = 0.95) -> Estimate:
         count, total, squares = (int(v) for v in release.value)
         n, s, q = self.laws
@@ -55,10 +64,11 @@ class NoisyVariance(Linear):
             (square - 2 * mean**2) * standard_deviation(n),
         )
         unit = float(self.column.step) ** 2
-        return Estimate(
+        noisy = Estimate(
             unit * (square - mean**2),
             unit * (square_low - furthest**2),
             unit * (square_high - nearest**2),
             confidence,
             unit * spread / abs(count) if count else math.inf,
         )
+        return noisy.within(0.0, unit * ((self.column.cells - 1) / 2) ** 2)

@@ -60,6 +60,15 @@ class Takes:
             raise BadColumns(many, f"more than {self.most_cells} values.", "Choose a coarser step.")
 
 
+@dataclass(frozen=True)
+class Foreseen:
+    """What an interval will be like, before anything is published."""
+
+    width: float | None  # half of an interval at 95 %, in the publication's own unit; None if it is not known
+    of: str  # what the width is of
+    noise: bool = False  # whether the noise is as large as what it is added to
+
+
 class Publishable:
     """A mechanism that a spec can name and that answers questions."""
 
@@ -108,6 +117,10 @@ class Publishable:
         """The published number, with its interval."""
         name = type(self).__name__
         raise BadQuestion(f"{name} publishes more than one number.", "Call its own methods; see its help.")
+
+    def foreseen(self, rows: float) -> Foreseen:
+        """The interval to expect for about so many rows."""
+        return Foreseen(None, "several numbers: publish and see")
 
     def rows(self, release: Given) -> Rows:
         """The current state, including the noise: one row per cell."""

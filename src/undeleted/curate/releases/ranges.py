@@ -16,12 +16,14 @@ from typing import ClassVar
 import numpy as np
 
 from undeleted.curate.releases.count_tree import TreeView
-from undeleted.curate.releases.publishable import Answers, Publishable
+from undeleted.curate.releases.publishable import Answers, Foreseen, Publishable
 from undeleted.errors import BadQuestion
 from undeleted.foundations.coins import Law
 from undeleted.foundations.intervals import Estimate, check_confidence, noise_interval
 from undeleted.foundations.schema import Number
 from undeleted.foundations.types import Given
+
+Z = 1.96  # of a normal law at 95 %: a prefix adds up many noises
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,10 @@ class Ranges(Publishable, ABC):
     @abstractmethod
     def worst_variance(self, share: float) -> float:
         """An upper bound on the variance of `ask(release, 0, any, share)`."""
+
+    def foreseen(self, rows: float) -> Foreseen:
+        half = Z * math.sqrt(self.worst_variance(0.5))
+        return Foreseen(half, "people below a quantile, at most about", half >= rows / 2)
 
     def count(self, release: Given, low: float, high: float, confidence: float = 0.95) -> Estimate:
         """How many records lie in [low, high]."""
@@ -155,7 +161,8 @@ class Ranges(Publishable, ABC):
             return Estimate(0.0, 0.0, 0.0, confidence, 0.0)
         answer = self.ask(release, low, high, 0.0, confidence)
         least, most = answer.interval(confidence)
-        return Estimate(answer.value, least, most, confidence, math.sqrt(answer.variance))
+        noisy = Estimate(answer.value, least, most, confidence, math.sqrt(answer.variance))
+        return noisy.within(0.0, math.inf)
 
     def _first(self, value: float) -> int:
         """The first code at or above a value."""

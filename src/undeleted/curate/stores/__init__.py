@@ -5,18 +5,24 @@ postgres    a schema of a PostgreSQL database, which many processes share: postg
 """
 
 import re
+from collections.abc import Mapping
 
+from undeleted.curate.stores._buckets import Buckets
 from undeleted.curate.stores._contents import Publishing
-from undeleted.curate.stores._records import tag_of
-from undeleted.curate.stores._store import Deleted, Fold, Store
+from undeleted.curate.stores._records import Records, needed, tag_of
+from undeleted.curate.stores._store import CHUNK, Deleted, Fold, Store
 from undeleted.errors import BadConnection, StoreError, UndeletedError
+from undeleted.foundations.schema import Schema
 from undeleted.foundations.types import Given
+
+PAGE, FIXED_PAGES = 4096, 12  # of SQLite; pages of metadata and of empty tables
 
 __all__ = [
     "Deleted",
     "Fold",
     "Publishing",
     "Store",
+    "bytes_of",
     "copy_store",
     "create_store",
     "key_file_of",
@@ -48,6 +54,14 @@ def shown(place: str) -> str:
     """A store's address as it may be printed: without a password."""
     text: str = _kind(place).shown(place)
     return text
+
+
+def bytes_of(schema: Schema, mechanisms: Mapping[str, Given], rows: int) -> int:
+    """About how large a store in a file will be: its records, and the cells of its publications."""
+    buckets = Buckets.planned(rows, Records(schema, needed(schema, mechanisms)).slot, schema.rows_per_person)
+    sizes = [m.statistic.size for m in mechanisms.values() if hasattr(m, "statistic")]
+    chunks = sum(-(-size // CHUNK) for size in sizes)
+    return PAGE * (buckets.count * -(-buckets.room * buckets.slot // PAGE) + chunks + FIXED_PAGES)
 
 
 def key_file_of(place: str) -> str:

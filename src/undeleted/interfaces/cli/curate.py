@@ -92,24 +92,39 @@ def publish(
     i_know: Annotated[
         bool, typer.Option("--i-know", help="Publish although δ is 1/100 or more; you know what that means.")
     ] = False,
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            help="About how many rows there are: warn before what is nothing but noise is spent on."
+        ),
+    ] = None,
     store: Store = None,
 ) -> Result:
     """Publish what a spec describes, once.  Running it again shows what is published, and spends nothing.
 
-    Receipts are the same every time; write them again for those who lost theirs.
+    It shows the intervals to expect, for the rows of --rows or for the noisy count.  Receipts are the same every time; write them again for those who lost theirs.
     """
     from undeleted.curate.curator import Curator
+    from undeleted.curate.spec import Spec
+    from undeleted.interfaces.report.plan import drowned, summary
     from undeleted.interfaces.report.store_results import budget_facts, budget_in_words
 
-    at = store_at(store)
-    with _receipts_into(receipts) as write, Curator.from_spec(spec, at, i_know=i_know) as curator:
+    at, wanted = store_at(store), Spec.load(spec)
+    if rows is not None:
+        if rows < 1:
+            raise BadSetting(f"--rows {rows} is not a number of rows.", "Give about how many rows there are.")
+        for line in drowned(wanted, rows):
+            print(f"warning: {line}", file=sys.stderr)
+    with _receipts_into(receipts) as write, Curator.from_spec(wanted, at, i_know=i_know) as curator:
         facts = budget_facts(curator) | {"already": curator.already}
         if receipts is not None:
-            write(curator.receipts(spec))
+            write(curator.receipts(wanted))
             facts["receipts"] = str(receipts)
+        expected, said = summary(curator, rows)
     listed = ", ".join(facts["publications"]) + (" (earlier: nothing was spent)" if curator.already else "")
     text = {"published": listed, "version": facts["version"], "budget": budget_in_words(facts)}
-    return Result(facts, text | {name: facts[name] for name in ("receipts",) if name in facts})
+    text |= {name: facts[name] for name in ("receipts",) if name in facts}
+    return Result(facts | expected, text, said)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What a spec would publish: the expected width of every interval, its share of ε, and its cells.
+"""What a spec would publish: the expected width of every interval, its share of ε, its cells, time and size.
 
 The widths follow from the noise and from a number of rows that the caller states.  No release is made, and no
 row of the table is read.
@@ -7,21 +7,18 @@ row of the table is read.
 import math
 from dataclasses import dataclass
 
-from undeleted.curate.mechanisms.bulletin_board import BulletinBoard
-from undeleted.curate.mechanisms.grouped import Grouped
-from undeleted.curate.mechanisms.noisy_histogram import NoisyHistogram
-from undeleted.curate.mechanisms.noisy_mean import NoisyMean
-from undeleted.curate.releases.ranges import Ranges
+from undeleted.curate.curator import Curator
+from undeleted.curate.mechanisms.noisy_count import NoisyCount
 from undeleted.curate.spec import Spec
+from undeleted.curate.stores import bytes_of
 from undeleted.errors import BadSetting
-from undeleted.foundations.intervals import noise_interval
 from undeleted.foundations.privacy import account
 from undeleted.foundations.types import Given, Json
 from undeleted.interfaces.report.result import Result, in_digits, plain, table
 
-Z = 1.96  # of a normal law at 95 %: a prefix adds up many noises
 MOST_CELLS = 10**5  # beyond this the noise alone takes seconds
 NANOSECONDS = 20_000  # of a cell's noise, measured on two cores
+PER_ROW = 5_000  # nanoseconds to encode, tag and write a row, the same way
 
 
 @dataclass(frozen=True)
@@ -54,17 +51,63 @@ def plan(spec: Spec, rows: int) -> Result:
     """What to expect of a spec on a table of about so many rows."""
     if rows < 1:
         raise BadSetting(f"--rows {rows} is not a number of rows.", "Give about how many rows there are.")
-    delta = spec.budget.delta
-    expected = [_expected(name, mechanism, rows, delta) for name, mechanism in spec.mechanisms.items()]
+    expected = _all_expected(spec.mechanisms, rows, spec.budget.delta)
+    cells = sum(publication.cells for publication in expected)
+    seconds = (cells * NANOSECONDS + rows * PER_ROW) / 1e9
+    size = bytes_of(spec.schema, spec.mechanisms, rows)
     facts = {
         "rows": rows,
         "epsilon": spec.budget.epsilon,
-        "delta": delta,
+        "delta": spec.budget.delta,
+        "cells": cells,
+        "seconds": round(seconds, 1),
+        "bytes": size,
         "publications": [publication.as_json() for publication in expected],
     }
+    remarks = [f"for about {rows:,} rows; nothing was read, and nothing was spent"]
+    remarks.append(
+        f"the store will have about {_in_bytes(size)}, and take about {max(1, round(seconds)):,} s"
+    )
+    return Result(facts, _lines(expected), "\n".join(remarks + _warnings(expected)))
+
+
+def summary(curator: Curator, rows: int | None) -> tuple[Json, str]:
+    """The same for what was published, for the stated number of rows or else the noisy count.
+
+    Never for the exact number of rows, which is private.  Without either there is no summary.
+    """
+    whence = "as stated with --rows"
+    if rows is None:
+        rows, whence = _noisy_rows(curator), "the noisy count"
+    if rows is None:
+        return {}, ""
+    mechanisms = {name: curator.store.mechanisms[name] for name in curator.publications}
+    expected = _all_expected(mechanisms, rows, curator.budget.delta)
+    facts = {"rows": rows, "expected": [publication.as_json() for publication in expected]}
+    said = [_lines(expected), f"for {rows:,} rows ({whence})", *_warnings(expected)]
+    return facts, "\n".join(said)
+
+
+def drowned(spec: Spec, rows: int) -> list[str]:
+    """What a spec would publish for nothing: to be said before the budget is spent."""
+    return _warnings(_all_expected(spec.mechanisms, rows, spec.budget.delta))
+
+
+def _noisy_rows(curator: Curator) -> int | None:
+    for name in curator.publications:
+        mechanism = curator.store.mechanisms[name]
+        if isinstance(mechanism, NoisyCount) and not mechanism.over:
+            return max(1, round(mechanism.estimate(curator.show(name).release).value))
+    return None
+
+
+def _all_expected(mechanisms: Json, rows: int, delta: float) -> list[Expected]:
+    return [_expected(name, mechanism, rows, delta) for name, mechanism in mechanisms.items()]
+
+
+def _lines(expected: list[Expected]) -> str:
     head = [["publication", "kind", "ε", "cells", "± at 95 %", "of"]]
-    lines = table(head + [_line(publication) for publication in expected])
-    return Result(facts, lines, "\n".join(_remarks(expected, rows)))
+    return table(head + [_line(publication) for publication in expected])
 
 
 def _line(p: Expected) -> list[str]:
@@ -73,12 +116,12 @@ def _line(p: Expected) -> list[str]:
     return [plain(p.name), p.kind, f"{p.epsilon:.3g}", f"{p.cells:,}", width, plain(p.of) + noise]
 
 
-def _remarks(expected: list[Expected], rows: int) -> list[str]:
+def _warnings(expected: list[Expected]) -> list[str]:
     """What an experienced colleague would say."""
-    remarks = [f"for about {rows:,} rows; nothing was read, and nothing was spent"]
-    drowned = ", ".join(plain(p.name) for p in expected if p.noise)
-    if drowned:
-        remarks.append(f"in {drowned} the noise is as wide as what is measured:")
+    remarks = []
+    names = ", ".join(plain(p.name) for p in expected if p.noise)
+    if names:
+        remarks.append(f"in {names} the noise is as wide as what is measured:")
         remarks.append("leave it out, or use fewer columns, fewer categories or a larger step")
     slow = sum(p.cells for p in expected)
     if slow > MOST_CELLS:
@@ -87,47 +130,21 @@ def _remarks(expected: list[Expected], rows: int) -> list[str]:
 
 
 def _expected(name: str, mechanism: Given, rows: int, delta: float) -> Expected:
-    if isinstance(mechanism, BulletinBoard):
-        return Expected(name, "board", 0.0, 0, 1, None, "posts, without noise", False)
-    inner, groups = mechanism, 1
-    if isinstance(mechanism, Grouped):
-        inner, groups = mechanism.inner, mechanism.statistic.groups
     cells = mechanism.statistic.size if hasattr(mechanism, "statistic") else 0
-    each = rows / groups
-    width, of, noise = _width(inner, each)
-    of += f", in each of {groups:,} groups of {each:,.0f}" if groups > 1 else ""
-    of += ", if all rows fit its condition" if getattr(mechanism, "where", None) is not None else ""
-    epsilon = account(mechanism.events, delta).epsilon if mechanism.events else math.inf
-    return Expected(name, mechanism.kind, epsilon, cells, groups, width, of, noise)
+    foreseen = mechanism.foreseen(rows)
+    events = getattr(mechanism, "events", ())
+    epsilon = account(events, delta).epsilon if events else 0.0 if events == () else math.inf
+    groups = getattr(mechanism.statistic, "groups", 1) if cells else 1
+    return Expected(name, mechanism.kind, epsilon, cells, groups, foreseen.width, foreseen.of, foreseen.noise)
 
 
-def _width(mechanism: Given, rows: float) -> tuple[float | None, str, bool]:
-    """Half of an interval, what it is of, and whether it is as wide as what it measures."""
-    halves = [_half(law) for law in mechanism.laws]
-    if isinstance(mechanism, NoisyMean):
-        column = mechanism.column
-        extreme = (column.cells - 1) / 2  # a mean at a bound has the noise of its count as well
-        half = math.hypot(halves[1], extreme * halves[0]) * float(column.step) / rows
-        return (
-            half,
-            f"the mean of {column.name}, at most about",
-            half >= float(column.step) * (column.cells - 1) / 2,
-        )
-    if isinstance(mechanism, NoisyHistogram):
-        cell = rows / mechanism.statistic.size
-        half = halves[0]
-        return half, f"a cell of about {cell:,.3g}", half >= cell
-    if isinstance(mechanism, Ranges):
-        half = Z * math.sqrt(mechanism.worst_variance(0.5))
-        return half, "people below a quantile, at most about", half >= rows / 2
-    if len(mechanism.laws) == 1 and hasattr(mechanism, "statistic") and mechanism.statistic.size == 1:
-        unit = float(mechanism.column.unit) if hasattr(mechanism, "column") else 1.0
-        half = halves[0] * unit
-        largest = rows * mechanism.statistic.reaches[0] * unit
-        return half, f"a {mechanism.kind}", half >= largest
-    return None, "several numbers: publish and see", False
+def _in_bytes(size: float) -> str:
+    """A size as people write it.
 
-
-def _half(law: Given) -> float:
-    low, high = noise_interval(law, 0.95)
-    return (high - low) / 2
+    >>> _in_bytes(812), _in_bytes(2_345_678)
+    ('812 bytes', '2.3 MB')
+    """
+    for unit, divisor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= divisor:
+            return f"{size / divisor:.1f} {unit}"
+    return f"{size:.0f} bytes"

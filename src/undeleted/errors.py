@@ -195,7 +195,10 @@ class BudgetSpent(PrivacyError):
     """A publication that costs more than is left."""
 
     def __init__(self, name: str, cost: float, left: float, total: float) -> None:
-        if cost == float("inf"):
+        if cost == 0.0:
+            what = f"nothing is left of the budget of ε = {total:.4g} for {name!r}."
+            remedy = "Keep a share for later publications: `reserve` in a spec's [budget]."
+        elif cost == float("inf"):
             what = f"publishing {name!r} with Gaussian noise needs a budget with δ > 0."
             remedy = "Give the total budget a δ, such as 1e-6, or this publication an ε of its own."
         else:

@@ -29,6 +29,7 @@ from undeleted.curate.releases.exact_totals import ExactTotals
 from undeleted.curate.releases.subtracting import Subtracting
 from undeleted.curate.spec import Spec
 from undeleted.curate.stores import (
+    Additions,
     Deleted,
     Fold,
     Publishing,
@@ -57,10 +58,10 @@ from undeleted.errors import (
 )
 from undeleted.foundations.coins import Coins, require_secure, secure
 from undeleted.foundations.intervals import Estimate
-from undeleted.foundations.privacy import Budget, Ledger
+from undeleted.foundations.privacy import Budget, Event, Ledger, as_given
 from undeleted.foundations.schema import Schema, Table, as_text
 from undeleted.foundations.schema.values import is_missing, is_plain
-from undeleted.foundations.types import Given
+from undeleted.foundations.types import Given, Json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,8 +164,10 @@ class Curator:
         store: str | Path = MEMORY,
         coins: Coins | None = None,
         *,
+        keep: Sequence[str] = (),
         i_know: bool = False,
     ) -> None:
+        """`keep` names columns that records keep for later publications, beside those that are used now."""
         if schema.id is None:
             raise BadColumns(["id"], "a curator must know which record is whose.", "Declare an id column.")
         if not isinstance(budget, Budget):
@@ -173,6 +176,10 @@ class Curator:
         require_secure(self._coins, "a curator that publishes")
         self.schema, self.budget, self._place = schema, budget, str(store)  # the place may contain a password
         self._store: Store | None = None
+        unknown = [name for name in keep if name not in schema.names]
+        if unknown:
+            raise BadColumns(unknown, "not in the schema.", f"Its columns: {', '.join(schema.names)}.")
+        self._keep = tuple(keep)
         self._i_know = i_know  # the caller accepts a large δ
         self.already = False  # whether the spec was published before, so that nothing was spent
 
@@ -199,7 +206,7 @@ class Curator:
                 raise AlreadyExists(there, remedy)
             curator.already = True
             return curator
-        curator = cls(spec.schema, spec.budget, store, i_know=i_know)
+        curator = cls(spec.schema, spec.budget, store, keep=spec.keep, i_know=i_know)
         curator._require_a_promise()
         with _read(spec, spec.mechanisms) as totals:
             curator._publish(totals, spec.mechanisms, {"spec": spec.text})
@@ -230,6 +237,11 @@ class Curator:
     def left(self) -> float:
         """The ε that is left."""
         return self.budget.epsilon if self._store is None else float(self._store.facts["left"])
+
+    @property
+    def events(self) -> list[Event]:
+        """What the publications cost the people in them."""
+        return [e for m in self.store.mechanisms.values() for e in getattr(m, "events", None) or ()]
 
     @property
     def publications(self) -> tuple[str, ...]:
@@ -271,27 +283,11 @@ class Curator:
 
     def _publish(self, totals: Given, publications: Mapping[str, Given], facts: Mapping[str, Given]) -> None:
         ledger = Ledger(self.budget)
-        boards: list[str] = []
-        for name, mechanism in publications.items():
-            if isinstance(mechanism, BulletinBoard):
-                boards.append(mechanism.column.name)
-                continue
-            events = getattr(mechanism, "events", None)
-            if events is None:
-                problem = f"{name!r} makes no promise of differential privacy."
-                raise BadSetting(problem, "Publish a noisy mechanism with a budget.")
-            if not isinstance(mechanism, Subtracting):
-                problem = f"{name!r} combines several releases, which a store cannot keep."
-                raise BadSetting(problem, "Publish each of its parts under its own name.")
-            ledger.charge(name, events)
+        _charge(ledger, publications)
+        boards = [m.column.name for m in publications.values() if isinstance(m, BulletinBoard)]
         if len(set(boards)) < len(boards):
             raise BadSetting("two boards show the same column.", "Publish each text column once.")
-        spent = ledger.spent.epsilon if ledger.events else 0.0
-        releases, exact = {}, {}
-        for name, mechanism in publications.items():
-            recorded = ExactTotals(totals)
-            releases[name] = mechanism.release(recorded, self._coins)
-            exact[name] = recorded.of(mechanism, releases[name])
+        releases, exact = self._released(totals, publications)
         self._store = create_store(
             self._place,
             Publishing(
@@ -302,16 +298,55 @@ class Curator:
                 {
                     "epsilon": self.budget.epsilon,
                     "delta": self.budget.delta,
-                    "spent": spent,
-                    "left": ledger.left
-                    if ledger.left > 1e-9 * self.budget.epsilon
-                    else 0.0,  # less is a rounding error
+                    **_spent(ledger),
                     **facts,
                 },
+                self._keep,
                 exact,
                 recount=not totals.is_snapshot,
             ),
         )
+
+    def _released(self, totals: Given, publications: Mapping[str, Given]) -> tuple[Json, Json]:
+        """The releases, with noise, and the exact totals that it was added to."""
+        releases: Json = {}
+        exact: Json = {}
+        for name, mechanism in publications.items():
+            recorded = ExactTotals(totals)
+            releases[name] = mechanism.release(recorded, self._coins)
+            exact[name] = recorded.of(mechanism, releases[name])
+        return releases, exact
+
+    def publish_more(
+        self, publications: Mapping[str, Given], facts: Mapping[str, Given] | None = None
+    ) -> None:
+        """Publish further statistics of the people who are still there, out of what is left of the budget.
+
+        They are computed from the store's own records, without the source, and only over columns that records
+        keep.  What is asked now may depend on earlier answers, so its cost is counted by a privacy filter.
+        """
+        store = self.store
+        taken = [name for name in publications if name in store.mechanisms]
+        if taken:
+            raise AlreadyExists(f"a publication {taken[0]!r}", "Choose another name.")
+        if not isinstance(publications, Mapping) or not publications:
+            raise BadSetting("there is nothing to publish.", 'Give {"a name": a mechanism, …}.')
+        if boards := [name for name, m in publications.items() if isinstance(m, BulletinBoard)]:
+            problem = f"the posts of {boards[0]!r} are not in the store."
+            raise BadSetting(problem, "Publish boards with the first publications.")
+        used = {column.name: column for m in publications.values() for column in getattr(m, "columns", ())}
+        self.schema.require(*used.values())
+        if lacking := [name for name in used if name not in store.kept]:
+            remedy = f"Records keep {', '.join(store.kept) or 'no columns'}: only these were used, or kept."
+            raise BadColumns(lacking, "not kept in the store.", remedy)
+
+        def publish(records: Table) -> Additions:
+            ledger = Ledger(self.budget, self.events, resumed=True)
+            _charge(ledger, publications)
+            releases, exact = self._released(Arrays(records), publications)
+            return Additions(publications, releases, exact, _spent(ledger) | dict(facts or {}))
+
+        store.extend(publish)
 
     def receipts(self, spec: str | Path | Spec) -> Iterator[str]:
         """Yield a line of JSON with the receipt of each person of the spec's table who is in the store.
@@ -441,6 +476,27 @@ class Curator:
     def check(self) -> list[str]:
         """Check format, integrity and conservation of the noise; return the problems, none if intact."""
         return self.store.check()
+
+
+def _charge(ledger: Ledger, publications: Mapping[str, Given]) -> None:
+    """Charge publications to the budget, and refuse what a store cannot keep."""
+    for name, mechanism in publications.items():
+        if isinstance(mechanism, BulletinBoard):
+            continue
+        events = getattr(mechanism, "events", None)
+        if events is None:
+            problem = f"{name!r} makes no promise of differential privacy."
+            raise BadSetting(problem, "Publish a noisy mechanism with a budget.")
+        if not isinstance(mechanism, Subtracting):
+            problem = f"{name!r} combines several releases, which a store cannot keep."
+            raise BadSetting(problem, "Publish each of its parts under its own name.")
+        ledger.charge(name, events)
+
+
+def _spent(ledger: Ledger) -> Json:
+    """What a store says about its budget."""
+    spent = ledger.spent.epsilon if ledger.events else 0.0
+    return {"spent": as_given(spent, ledger.total.epsilon), "left": ledger.left}
 
 
 def _scanned(spec: Spec, mechanisms: Mapping[str, Given]) -> Arrays:

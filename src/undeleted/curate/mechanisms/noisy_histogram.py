@@ -126,8 +126,8 @@ class NoisyHistogram(Linear):
     ) -> Answers:
         """Counts by some columns, added up over the chosen cells of the others.
 
-        Margins and cells come from one set of possible counts, so they agree.  An interval is that of the noisy
-        sum, extended where it does not hold what is shown.
+        Margins and cells come from one set of possible counts, so they agree.  An interval is that of the
+        noisy sum, extended where it does not hold what is shown.
         """
         axes, box = [self.over.index(column) for column in columns], np.ix_(*chosen)
         noisy = _margin(self.counts(release)[box], axes)

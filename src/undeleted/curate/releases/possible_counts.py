@@ -34,4 +34,5 @@ def possible_counts(noisy: IntArray) -> IntArray:
     counts = np.floor(exact).astype(np.int64)
     rest = total - int(counts.sum())  # whole people that rounding down left out: to the largest fractions
     counts[np.argsort(counts - exact, kind="stable")[:rest]] += 1
-    return counts.reshape(noisy.shape)
+    shaped: IntArray = counts.reshape(noisy.shape)
+    return shaped

@@ -4,6 +4,6 @@ spec     the file as values, checked; every error points at its line
 draft    a first spec from column names and types alone
 """
 
-from undeleted.curate.spec.spec import Spec
+from undeleted.curate.spec.spec import Spec, read_text
 
-__all__ = ["Spec"]
+__all__ = ["Spec", "read_text"]

@@ -43,6 +43,9 @@ class Reader:
             self.fail(f"`{key}` must be {_NAMES[kind]}, got {value!r}.", "Correct that line.", key)
         return value
 
+    def __contains__(self, key: str) -> bool:
+        return key in self._table
+
     def refuse(self, key: str, problem: str, remedy: str) -> None:
         """Refuse a key that does not go with another."""
         if key in self._table:

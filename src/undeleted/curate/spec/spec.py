@@ -2,7 +2,8 @@
 
     [data]                     source, or connection and table; id, max_rows_per_person, excess
     [columns.NAME]             type = number | category | boolean | text, public bounds, rules
-    [budget]                   epsilon, delta
+                               keep = ["column", …]: for later publications
+    [budget]                   epsilon, delta, reserve (the share that is left for later publications)
     [publish.NAME]             kind = count | sum | mean | variance | histogram | quantiles | products | board
                                by = ["column", …], where = "age >= 18 and married"
                                or a model: naive-bayes | linear-regression | logistic-regression | pca |
@@ -21,7 +22,7 @@ from pathlib import Path
 
 from undeleted.curate.connections import may_contain_secret
 from undeleted.curate.mechanisms.grouped import Grouped
-from undeleted.curate.publications import build, kinds, shares
+from undeleted.curate.publications import build, kinds, part_of, shares
 from undeleted.curate.spec._reader import Reader
 from undeleted.errors import BadFile, BadSpec, UndeletedError
 from undeleted.foundations.privacy import Budget, Privacy
@@ -74,42 +75,22 @@ class Spec:
     text: str  # the text of the file: a store keeps it, and notices when it changes
     connection: str | None = None  # of a database; the source is then the name of a table
     folder: Path = Path()  # what paths in the spec are relative to
+    keep: tuple[str, ...] = ()  # columns that records keep for later publications
 
     @classmethod
     def load(cls, path: str | Path) -> "Spec":
         """Read a file; the `source` in it is relative to the file's folder."""
         path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except OSError as error:
-            raise BadFile(str(path), f"cannot be read ({error.strerror}).", "Check the path.") from None
-        except UnicodeDecodeError:
-            raise BadFile(str(path), "is not UTF-8 text.", "Save the spec as UTF-8.") from None
-        spec = cls.parse(text, path)
+        spec = cls.parse(read_text(path), path)
         if spec.connection is not None or "://" in spec.source:
             return replace(spec, folder=path.parent)
         return replace(spec, source=str(path.parent / spec.source), folder=path.parent)
 
     @classmethod
     def parse(cls, text: str, path: Path = Path("spec.toml")) -> "Spec":
+        root = _root(text, path)
         try:
-            table = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            line = _line_in(str(error))
-            if "DECIDE" in "".join(text.splitlines()[line - 1 : line]):
-                problem = "this line still says DECIDE."
-                raise BadSpec(
-                    str(path), line, problem, "Choose it from what you know, not from the data."
-                ) from None
-            raise BadSpec(
-                str(path), _line_in(str(error)), f"is not TOML: {error}.", "Correct that line."
-            ) from None
-        except (ValueError, RecursionError):
-            raise BadSpec(
-                str(path), 1, "contains an invalid number, or nesting that is too deep.", "Correct the spec."
-            ) from None
-        try:
-            return cls._read(Reader(path, text, table), text)
+            return cls._read(root, text)
         except (OverflowError, RecursionError):
             raise BadSpec(str(path), 1, "contains a number that is too large.", "Correct the spec.") from None
 
@@ -125,6 +106,7 @@ class Spec:
         id_ = data.take("id", str)
         rows = data.take("max_rows_per_person", int, 1)
         excess = data.take("excess", str, "error")
+        keep = _kept(data, columns)
         data.finish()
         try:
             schema = Schema(list(columns.values()), id=id_, rows_per_person=rows, excess=excess)
@@ -132,15 +114,80 @@ class Spec:
             wrong = "id" if id_ in columns else "excess" if "excess" in error.what else "max_rows_per_person"
             data.blame(error, wrong)
         epsilon, delta = budget.take("epsilon", float), budget.take("delta", float, 0.0)
+        reserve = budget.take("reserve", float, 0.0)
         budget.finish()
+        if not 0 <= reserve < 1:
+            remedy = "Give the share that is kept for later publications, such as 0.3."
+            budget.fail(f"`reserve` must be at least 0 and below 1, got {reserve:g}.", remedy, "reserve")
         try:
             total = Budget(epsilon, delta)
         except UndeletedError as error:
             budget.blame(error, "delta" if "delta" in str(error) else "epsilon")
-        return cls(source, schema, total, _mechanisms(planned, total, rows), text, connection)
+        mechanisms = _mechanisms(planned, part_of(total, 1 - reserve), rows)
+        return cls(source, schema, total, mechanisms, text, connection, keep=keep)
+
+    @staticmethod
+    def more(path: str | Path, schema: Schema, left: Privacy, total: Budget) -> tuple[Json, str]:
+        """Read further publications of columns that are declared already: [publish.NAME] tables alone.
+
+        `[budget]` may name a `share` of the whole budget; without it, they spend what is left.
+        """
+        text = read_text(path)
+        root = _root(text, Path(path))
+        columns = {column.name: column for column in schema.columns}
+        planned = {name: _planned(reader, columns) for name, reader in root.tables("publish").items()}
+        if not planned:
+            root.fail("nothing is published.", 'Add a table such as [publish.people] with kind = "count".')
+        budget = root.table("budget") if "budget" in root else None
+        root.finish()
+        if budget is not None:
+            share = budget.take("share", float)
+            budget.finish()
+            if not 0 < share <= 1:
+                remedy = "Give a share of the whole budget, such as 0.3."
+                budget.fail(f"`share` must be above 0 and at most 1, got {share:g}.", remedy, "share")
+            left = part_of(total, share)
+        return _mechanisms(planned, left, schema.rows_per_person), text
 
 
-def _mechanisms(planned: Mapping[str, Planned], budget: Budget, rows: int) -> Json:
+def read_text(path: str | Path) -> str:
+    """The text of a spec."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise BadFile(str(path), f"cannot be read ({error.strerror}).", "Check the path.") from None
+    except UnicodeDecodeError:
+        raise BadFile(str(path), "is not UTF-8 text.", "Save the spec as UTF-8.") from None
+
+
+def _root(text: str, path: Path) -> Reader:
+    """The tables of a spec's text."""
+    try:
+        return Reader(path, text, tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        line = _line_in(str(error))
+        if "DECIDE" in "".join(text.splitlines()[line - 1 : line]):
+            problem, remedy = (
+                "this line still says DECIDE.",
+                "Choose it from what you know, not from the data.",
+            )
+            raise BadSpec(str(path), line, problem, remedy) from None
+        raise BadSpec(str(path), line, f"is not TOML: {error}.", "Correct that line.") from None
+    except (ValueError, RecursionError):
+        problem = "contains an invalid number, or nesting that is too deep."
+        raise BadSpec(str(path), 1, problem, "Correct the spec.") from None
+
+
+def _kept(data: Reader, columns: Mapping[str, Column]) -> tuple[str, ...]:
+    keep = data.take("keep", list, [])
+    for name in keep:
+        if not isinstance(name, str) or name not in columns or isinstance(columns[name], Text):
+            remedy = _choices(str(name), "Declared columns", columns)
+            data.fail(f"there is no column {name!r} with a grid.", remedy, "keep")
+    return tuple(keep)
+
+
+def _mechanisms(planned: Mapping[str, Planned], budget: Privacy, rows: int) -> Json:
     """Every publication with its share of the budget; each is built once."""
     parts = shares(budget, {name: (p.kind, p.weight) for name, p in planned.items()})
     return {name: p.build(parts.get(name), rows) for name, p in planned.items()}

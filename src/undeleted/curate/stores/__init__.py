@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from undeleted.curate.stores._buckets import Buckets
-from undeleted.curate.stores._contents import Publishing
+from undeleted.curate.stores._contents import Additions, Publishing
 from undeleted.curate.stores._records import Records, needed, tag_of
 from undeleted.curate.stores._store import CHUNK, Deleted, Fold, Store
 from undeleted.errors import BadConnection, StoreError, UndeletedError
@@ -18,6 +18,7 @@ from undeleted.foundations.types import Given
 PAGE, FIXED_PAGES = 4096, 12  # of SQLite; pages of metadata and of empty tables
 
 __all__ = [
+    "Additions",
     "Deleted",
     "Fold",
     "Publishing",
@@ -61,7 +62,8 @@ def bytes_of(schema: Schema, mechanisms: Mapping[str, Given], rows: int) -> int:
     buckets = Buckets.planned(rows, Records(schema, needed(schema, mechanisms)).slot, schema.rows_per_person)
     sizes = [m.statistic.size for m in mechanisms.values() if hasattr(m, "statistic")]
     chunks = sum(-(-size // CHUNK) for size in sizes)
-    return PAGE * (buckets.count * -(-buckets.room * buckets.slot // PAGE) + chunks + FIXED_PAGES)
+    pages: int = buckets.count * -(-buckets.room * buckets.slot // PAGE) + chunks + FIXED_PAGES
+    return PAGE * pages
 
 
 def key_file_of(place: str) -> str:

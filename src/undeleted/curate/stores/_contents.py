@@ -22,7 +22,7 @@ from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema import Schema, Table
 from undeleted.foundations.types import Given
 
-FORMAT = 3
+FORMAT = 4
 RULE = 2  # how values are encoded: 1 with their whole column, 2 one by one
 
 Post = tuple[int, int, bytes]  # its number, its publication, its text as stored
@@ -68,6 +68,7 @@ class Publishing:
     releases: Mapping[str, Given]
     table: Given  # a Table, or an engine that gives its records in blocks
     facts: Mapping[str, Given]  # the budget, what was spent, the spec
+    keep: tuple[str, ...] = ()  # columns that records keep although no publication uses them yet
     exact: Mapping[str, IntArray] | None = None  # the totals that noise was added to
     recount: bool = True  # the records may differ from those that were added up
 
@@ -75,6 +76,16 @@ class Publishing:
         engine = Arrays(self.table) if isinstance(self.table, Table) else self.table
         blocks: Iterator[Table] = engine.blocks()
         return blocks
+
+
+@dataclass(frozen=True)
+class Additions:
+    """What is added to a store: further publications, from the records of those who are still there."""
+
+    mechanisms: Mapping[str, Given]
+    releases: Mapping[str, Given]
+    exact: Mapping[str, IntArray]  # the totals that noise was added to
+    facts: Mapping[str, Given]  # what was spent with them
 
 
 class Published:
@@ -86,6 +97,7 @@ class Published:
         self._publishing, self._key = publishing, key
         self.mechanisms: Mapping[str, Given] | None = publishing.mechanisms
         self._mechanisms = tuple(publishing.mechanisms.values())
+        self._columns = needed(publishing.schema, publishing.mechanisms, publishing.keep)
         packed = [to_cells(publishing.releases[name]) for name in publishing.mechanisms]
         self.cells = [cells for cells, _ in packed]
         self.shapes = [shape for _, shape in packed]
@@ -99,7 +111,7 @@ class Published:
 
     def slots(self) -> Iterator[Given]:
         publishing = self._publishing
-        records = Records(publishing.schema, needed(publishing.schema, publishing.mechanisms))
+        records = Records(publishing.schema, self._columns)
         yield np.zeros((0, records.slot), dtype=np.uint8)  # a table without rows has no block
         for block in publishing.blocks():
             self._rows += block.rows
@@ -155,6 +167,7 @@ class Published:
             "sizes": json.dumps([cells.size for cells in self.cells]),
             "digest": digest(self._key, noise),
             "rule": str(RULE),
+            "columns": json.dumps([column.name for column in self._columns]),
         }
 
 

@@ -2,14 +2,17 @@
 
     1 → 2   posts end with a keyed digest of their text, so that `check` notices an altered one
     2 → 3   records are laid out so that nothing reveals who left; they and the state have marks
+    3 → 4   the columns that records keep are listed: there may be more than the publications use
 
 The metadata of a store must match its seal: a migration seals it again, and would make an alteration look
 genuine.
 """
 
 import hmac
+import json
 
 from undeleted.curate.stores._contents import FORMAT, State
+from undeleted.curate.stores._records import needed
 from undeleted.curate.stores._sealed import seal
 from undeleted.errors import StoreError
 from undeleted.foundations.types import Given
@@ -26,7 +29,9 @@ def migrate(store: Given) -> None:
         if stored_format >= FORMAT:
             return
         meta.pop("buckets", None)  # of a layout that revealed who had left
-        meta |= store._migrate_layout(stored_format) | {"format": str(FORMAT)}
+        meta |= store._migrate_layout(stored_format) if stored_format < 3 else {}
+        columns = [column.name for column in needed(store.schema, store.mechanisms)]
+        meta |= {"format": str(FORMAT), "columns": json.dumps(columns)}
         state = store._state()
         store._write_state(state if state.held else State(state.version))
         meta["seal"] = seal(store.key, meta, shapes)

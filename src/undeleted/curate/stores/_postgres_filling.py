@@ -11,6 +11,7 @@ from undeleted.curate.stores._contents import FORMAT, Contents, require_cap
 from undeleted.curate.stores._postgres_place import TABLES, Connection, Place
 from undeleted.curate.stores._sealed import MARK, record_mark, seal, state_mark
 from undeleted.curate.stores._store import CHUNK
+from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.types import Given
 
 COPY_HEAD = b"PGCOPY\n\xff\r\n\0" + bytes(8)
@@ -43,8 +44,8 @@ def fill(place: Place, db: Connection, contents: Contents, key: bytes) -> None:
     run("ALTER TABLE {}.cells SET (fillfactor = 50)")  # room to update a cell within its page
     run("ALTER TABLE {}.state SET (fillfactor = 10)")
     run(PUBLISHED)
-    _copy(db, place, "posts", "(post, publication, data)", _posts(contents))
-    _copy(db, place, "cells", "(cell, value)", _cells(contents))
+    copy_in(db, place, "posts", "(post, publication, data)", _posts(contents))
+    copy_in(db, place, "cells", "(cell, value)", numbered(contents.cells))
     for table, rows in (("shapes", list(enumerate(contents.shapes))), ("held", contents.held)):
         with db.cursor() as cursor:
             cursor.executemany(f'INSERT INTO "{place.schema}".{table} VALUES (%s, %s)', rows)
@@ -64,8 +65,8 @@ def fill(place: Place, db: Connection, contents: Contents, key: bytes) -> None:
 def _create_records(db: Connection, place: Place, contents: Contents, key: bytes) -> None:
     """Create the records in tag order, which reveals nothing of the source's order; a person's rows together.
 
-    CREATE TABLE AS fills one page after the other.  INSERT would put a short record into the room that a longer
-    one left on an earlier page.
+    CREATE TABLE AS fills one page after the other.  INSERT would put a short record into the room that a
+    longer one left on an earlier page.
     """
     db.execute("CREATE TEMPORARY TABLE incoming (tag bytea, data bytea) ON COMMIT DROP")
     with db.cursor().copy("COPY incoming FROM STDIN (FORMAT BINARY)") as copy:
@@ -114,7 +115,8 @@ def _put_together(db: Connection, key: bytes) -> None:
                     copy.write_row((tag, record_mark(key, tag, data)))
 
 
-def _copy(db: Connection, place: Place, table: str, columns: str, rows: Iterable[bytes]) -> None:
+def copy_in(db: Connection, place: Place, table: str, columns: str, rows: Iterable[bytes]) -> None:
+    """Insert rows that are encoded for binary COPY."""
     command = f'COPY "{place.schema}".{table} {columns} FROM STDIN (FORMAT BINARY)'
     with db.cursor().copy(command) as copy:
         copy.write(COPY_HEAD)
@@ -123,9 +125,9 @@ def _copy(db: Connection, place: Place, table: str, columns: str, rows: Iterable
         copy.write(COPY_END)
 
 
-def _cells(contents: Contents) -> Iterator[bytes]:
-    first = 0
-    for cells in contents.cells:
+def numbered(publications: Iterable[IntArray], first: int = 0) -> Iterator[bytes]:
+    """The cells of publications with their numbers, encoded for COPY; every publication fills its chunks."""
+    for cells in publications:
         for start in range(0, cells.size, 1 << 16):
             part = cells[start : start + (1 << 16)]
             numbers = np.arange(first + start, first + start + part.size)

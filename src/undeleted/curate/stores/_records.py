@@ -109,9 +109,9 @@ class Records:
         return [(column.name, width, isinstance(column, Text)) for column, width in widths]
 
 
-def needed(schema: Schema, mechanisms: Mapping[str, Given]) -> tuple[Column, ...]:
-    """The columns that a publication uses, in the schema's order."""
-    used: set[str] = set()
+def needed(schema: Schema, mechanisms: Mapping[str, Given], keep: Sequence[str] = ()) -> tuple[Column, ...]:
+    """The columns that a publication uses, or that are kept for later ones, in the schema's order."""
+    used: set[str] = set(keep)
     for mechanism in mechanisms.values():
         used |= {column.name for column in mechanism.columns}
     return tuple(column for column in schema.columns if column.name in used)

@@ -1,6 +1,7 @@
 """Write everything that a new SQLite store holds, in one transaction; and the marks of its chunks."""
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import astuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from undeleted.curate.stores._held_back import NONCE
 from undeleted.curate.stores._pieces import pieces_of
 from undeleted.curate.stores._sealed import MARK, chunk_mark, seal, state_mark
 from undeleted.curate.stores._store import CHUNK
+from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.types import Given
 
 SCHEMA = """
@@ -36,17 +38,9 @@ def fill(db: sqlite3.Connection, contents: Contents, key: bytes) -> None:
         require_cap(int((tags[contents.most :] == tags[: -contents.most]).all(axis=1).sum()), contents.most)
     pieces, _ = BucketTable.filled(db, "pieces", pieces_of(key, contents.posts()), key)
     db.executemany("INSERT INTO shapes VALUES (?, ?)", enumerate(contents.shapes))
-    chunk = 0
-    for cells in contents.cells:
-        for start in range(0, cells.size, CHUNK):
-            part = np.zeros(CHUNK, dtype="<i8")
-            part[: cells[start : start + CHUNK].size] = cells[start : start + CHUNK]
-            db.execute(
-                "INSERT INTO cells VALUES (?, ?)", (chunk, marked(key, "cells", chunk, part.tobytes()))
-            )
-            chunk += 1
+    chunks = fill_cells(db, key, 0, contents.cells)
     if contents.held:
-        fill_held(db, key, chunk, dict(contents.held))
+        fill_held(db, key, range(chunks), dict(contents.held))
     meta = contents.meta() | people.meta | pieces.meta
     meta["seal"] = seal(key, meta, contents.shapes)
     db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
@@ -55,10 +49,22 @@ def fill(db: sqlite3.Connection, contents: Contents, key: bytes) -> None:
     db.execute("COMMIT")
 
 
-def fill_held(db: sqlite3.Connection, key: bytes, chunks: int, held: dict[int, bytes]) -> None:
+def fill_cells(db: sqlite3.Connection, key: bytes, chunk: int, publications: Sequence[IntArray]) -> int:
+    """Insert the cells of publications, from this chunk on; return the number of the next chunk."""
+    for cells in publications:
+        for start in range(0, cells.size, CHUNK):
+            part = np.zeros(CHUNK, dtype="<i8")
+            part[: cells[start : start + CHUNK].size] = cells[start : start + CHUNK]
+            data = marked(key, "cells", chunk, part.tobytes())
+            db.execute("INSERT INTO cells VALUES (?, ?)", (chunk, data))
+            chunk += 1
+    return chunk
+
+
+def fill_held(db: sqlite3.Connection, key: bytes, chunks: range, held: dict[int, bytes]) -> None:
     """Insert all chunks at once and in order: SQLite never moves one, and its presence reveals nothing."""
     empty = bytes(NONCE + 8 * CHUNK)
-    written = ((c, marked(key, "held", c, held.get(c, empty))) for c in range(chunks))
+    written = ((c, marked(key, "held", c, held.get(c, empty))) for c in chunks)
     db.executemany("INSERT INTO held VALUES (?, ?)", written)
 
 

@@ -19,7 +19,7 @@ import struct
 import time
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import astuple, dataclass, replace
 from typing import TypeAlias
@@ -29,15 +29,15 @@ import numpy as np
 
 from undeleted.curate.mechanisms.bulletin_board import Posts
 from undeleted.curate.stores._buckets import TAG
-from undeleted.curate.stores._cells import PendingChanges, add_up, is_board, shape_from
-from undeleted.curate.stores._contents import Contents, Post, State, Taken
+from undeleted.curate.stores._cells import PendingChanges, add_up, is_board, shape_from, to_cells
+from undeleted.curate.stores._contents import Additions, Contents, Post, State, Taken
 from undeleted.curate.stores._held_back import masked, unmasked
-from undeleted.curate.stores._json_descriptions import build
+from undeleted.curate.stores._json_descriptions import build, describe
 from undeleted.curate.stores._records import Records, needed, tag_of
 from undeleted.curate.stores._sealed import MARK, digest, mark, seal, state_mark, unsealed
 from undeleted.errors import StoreError, UnknownName
 from undeleted.foundations.arrays import IntArray
-from undeleted.foundations.schema import Schema
+from undeleted.foundations.schema import Schema, Table
 from undeleted.foundations.types import Given, Json
 
 CHUNK = 480  # cells per chunk: with its header and its mark it fits a page of 4096 bytes
@@ -100,6 +100,13 @@ class Store(ABC):
     ) -> None:
         """`known` holds the mechanisms if they were just published and need not be rebuilt."""
         self._key = key
+        self._load(meta, shapes, known)
+
+    def _load(
+        self, meta: Mapping[str, str], shapes: Sequence[bytes], known: Mapping[str, Given] | None
+    ) -> None:
+        """Take over what is published; `extend` may change it, also in another process."""
+        self._seal = meta.get("seal", "")
         self.schema: Schema = build(json.loads(meta["schema"]))
         described = json.loads(meta["mechanisms"])
         self.mechanisms: Json = dict(known or {n: build(d) for n, d in described.items()})
@@ -112,7 +119,8 @@ class Store(ABC):
         self._boards = [is_board(mechanism) for mechanism in self.mechanisms.values()]
         self._sizes: list[int] = json.loads(meta["sizes"])
         self._chunks: list[int] = np.cumsum([0, *(-(-size // CHUNK) for size in self._sizes)]).tolist()
-        self._records = Records(self.schema, needed(self.schema, self.mechanisms))
+        kept = json.loads(meta["columns"]) if "columns" in meta else []
+        self._records = Records(self.schema, needed(self.schema, self.mechanisms, kept))
 
     def __enter__(self) -> "Store":
         return self
@@ -246,6 +254,9 @@ class Store(ABC):
     def release(self, name: str) -> tuple[Given, int]:
         """A publication's current release and its version, in one consistent view."""
         if name not in self.mechanisms:
+            with self._reading():
+                self._refresh()
+        if name not in self.mechanisms:
             raise UnknownName("publications", name, tuple(self.mechanisms))
         number = list(self.mechanisms).index(name)
         with self._reading():
@@ -254,6 +265,58 @@ class Store(ABC):
                 return Posts(sorted(unsealed(data) for _, _, data in self._read_posts(number))), version
             cells = self._read_cells(number)
         return self.mechanisms[name].shaped(self._shapes[number], cells), version
+
+    # -- publishing more
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The columns that records keep: what later publications may use."""
+        return tuple(column.name for column in self._records.columns)
+
+    def extend(self, publish: Callable[[Table], Additions]) -> None:
+        """Add publications about the people who are still there, from their records, in one transaction."""
+        with self._extending():
+            if problems := self._unsound():
+                raise StoreError(f"{self.path} is not intact ({problems[0]}).", "Run `undeleted check`.")
+            rows = b"".join(np.ascontiguousarray(slots[:, TAG:]).tobytes() for slots in self._slots())
+            added = publish(self._records.unpack(rows))
+            packed = [to_cells(added.releases[name]) for name in added.mechanisms]
+            noise = self._noise()
+            noise += [
+                cells - added.exact[name] for name, (cells, _) in zip(added.mechanisms, packed, strict=True)
+            ]
+            meta, shapes = self._read_meta()
+            described = {name: describe(m) for name, m in added.mechanisms.items()}
+            meta["mechanisms"] = json.dumps(json.loads(meta["mechanisms"]) | described)
+            meta["sizes"] = json.dumps([*self._sizes, *(cells.size for cells, _ in packed)])
+            meta["facts"] = json.dumps(self.facts | dict(added.facts))
+            meta["digest"] = digest(self._key, noise)
+            meta["seal"] = seal(self._key, meta, [*shapes, *(shape for _, shape in packed)])
+            self._append(len(self._sizes), packed)
+            self._rewrite(meta)
+        self._load(*self._read_meta(), {**self.mechanisms, **added.mechanisms})
+
+    def _extending(self) -> AbstractContextManager[None]:
+        """A write transaction during which nobody else may delete."""
+        return self._writing()
+
+    def _refresh(self) -> None:
+        """Inside a transaction: see what another process has published since this store was opened."""
+        meta, shapes = self._read_meta()
+        if meta.get("seal", "") == self._seal:
+            return
+        if not hmac.compare_digest(seal(self._key, meta, shapes), meta.get("seal", "")):
+            problem = f"{self.path} is damaged: the description of the publications was altered."
+            raise StoreError(problem, DAMAGED)
+        self._load(meta, shapes, None)
+
+    @abstractmethod
+    def _append(self, first: int, packed: Sequence[tuple[IntArray, bytes]]) -> None:
+        """Write the cells and shapes of further publications, numbered from `first`."""
+
+    @abstractmethod
+    def _rewrite(self, meta: Mapping[str, str]) -> None:
+        """Replace the fixed metadata, inside a transaction."""
 
     # -- deleting
 
@@ -401,15 +464,7 @@ class Store(ABC):
     def _unsound(self) -> list[str]:
         """Problems of the contents that the key reveals."""
         problems, numbers = [], list[int]()
-        exact = [np.zeros(size, dtype=np.int64) for size in self._sizes]
-        for slots in self._slots():
-            table = self._records.unpack(np.ascontiguousarray(slots[:, TAG:]).tobytes())
-            for mechanism, shape, total in zip(self.mechanisms.values(), self._shapes, exact, strict=True):
-                if is_board(mechanism):
-                    numbers += map(int, mechanism.contribution(table))
-                else:
-                    add_up(mechanism, shape, table, total)
-        noise = [self._read_cells(i) - total - self._held(i) for i, total in enumerate(exact)]
+        noise = self._noise(numbers)
         if not hmac.compare_digest(digest(self._key, noise), self._digest):
             problems.append(
                 "the noise is not what was drawn: a deletion was lost or counted twice, or cells were altered"
@@ -427,6 +482,18 @@ class Store(ABC):
             problems.append("a post was altered since it was published")
         return problems
 
+    def _noise(self, posts: list[int] | None = None) -> list[IntArray]:
+        """The noise of every publication: its cells minus what the records add; collects posts' numbers."""
+        exact = [np.zeros(size, dtype=np.int64) for size in self._sizes]
+        for slots in self._slots():
+            table = self._records.unpack(np.ascontiguousarray(slots[:, TAG:]).tobytes())
+            for mechanism, shape, total in zip(self.mechanisms.values(), self._shapes, exact, strict=True):
+                if not is_board(mechanism):
+                    add_up(mechanism, shape, table, total)
+                elif posts is not None:
+                    posts += map(int, mechanism.contribution(table))
+        return [self._read_cells(i) - total - self._held(i) for i, total in enumerate(exact)]
+
     # -- copying
 
     @contextmanager
@@ -435,7 +502,17 @@ class Store(ABC):
         with self._writing():
             state = self._state(write=True)
             own, shapes = self._read_meta()
-            portable = ("format", "tag", "schema", "mechanisms", "facts", "sizes", "digest", "rule")
+            portable = (
+                "format",
+                "tag",
+                "schema",
+                "mechanisms",
+                "facts",
+                "sizes",
+                "digest",
+                "rule",
+                "columns",
+            )
 
             def meta() -> dict[str, str]:
                 if self._state() != state:  # a last check, which fails if the transaction was lost

@@ -22,11 +22,26 @@ import numpy as np
 import psycopg
 
 from undeleted.curate.stores._buckets import TAG
-from undeleted.curate.stores._contents import FORMAT, Contents, Post, Published, Publishing, State
+from undeleted.curate.stores._contents import (
+    FORMAT,
+    Additions,
+    Contents,
+    Post,
+    Published,
+    Publishing,
+    State,
+)
 from undeleted.curate.stores._held_back import NONCE
 from undeleted.curate.stores._migrations import migrate
 from undeleted.curate.stores._postgres_arrays import Numbers, Tags
-from undeleted.curate.stores._postgres_filling import COPY_END, COPY_HEAD, PUBLISHED, fill
+from undeleted.curate.stores._postgres_filling import (
+    COPY_END,
+    COPY_HEAD,
+    PUBLISHED,
+    copy_in,
+    fill,
+    numbered,
+)
 from undeleted.curate.stores._postgres_key import NewKey
 from undeleted.curate.stores._postgres_place import (
     Connection,
@@ -47,6 +62,7 @@ from undeleted.curate.stores._sqlite_place import key_of
 from undeleted.curate.stores._store import CHUNK, DAMAGED, UNREADABLE, Deleted, Fold, Moved, Store
 from undeleted.errors import AlreadyExists, StoreError, UndeletedError
 from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.schema import Table
 from undeleted.foundations.types import Given
 
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between retries when the connection drops
@@ -342,8 +358,10 @@ class PostgresStore(Store):
             reading = "READ ONLY" in kind
             cursor = self._db.cursor()
             try:
-                cursor.execute(begin if reading else f"{begin}; SELECT pg_current_xact_id()::text")
-                number = "" if reading else last(cursor)
+                cursor.execute(begin if reading else f"{begin}; {self._whose}")
+                number, _, sealed = ("", "", "") if reading else last(cursor).partition(" ")
+                if not reading and sealed != self._seal:
+                    self._refresh()
                 yield
             except BaseException:
                 with suppress(psycopg.Error):
@@ -352,6 +370,12 @@ class PostgresStore(Store):
             self._doubt = None if reading else number
             self._db.execute("COMMIT")
             self._doubt = None
+
+    @property
+    def _whose(self) -> str:
+        """The query for the number of the transaction, and for the seal of what is published now."""
+        now = f"SELECT value FROM \"{self._place.schema}\".meta WHERE key = 'seal'"
+        return f"SELECT pg_current_xact_id()::text || ' ' || coalesce(({now}), '')"
 
     def _run(self, query: str, arguments: Sequence[Given] = ()) -> Given:
         """Run a statement, with the schema in place of {}."""
@@ -451,6 +475,25 @@ class PostgresStore(Store):
                 held.items(),
             )
 
+    def _extending(self) -> AbstractContextManager[None]:
+        return self._transaction("READ COMMITTED", "ACCESS EXCLUSIVE")
+
+    def extend(self, publish: Callable[[Table], Additions]) -> None:
+        with in_words(self.path):
+            super().extend(publish)
+
+    def _append(self, first: int, packed: Sequence[tuple[IntArray, bytes]]) -> None:
+        for number, (_, shape) in enumerate(packed, start=first):
+            self._run("INSERT INTO {}.shapes VALUES (%s, %s)", (number, shape))
+        chunk = self._chunks[-1]
+        more = [cells for cells, _ in packed]
+        copy_in(self._db, self._place, "cells", "(cell, value)", numbered(more, CHUNK * chunk))
+        if self._one("SELECT EXISTS (SELECT FROM {}.held)"):
+            after = chunk + sum(-(-cells.size // CHUNK) for cells in more)
+            empty = bytes(NONCE + 8 * CHUNK)
+            query = "INSERT INTO {}.held SELECT n, %s FROM generate_series(%s::int, %s::int) AS n"
+            self._run(query, (empty, chunk, after - 1))
+
     def _slots(self) -> Iterator[Given]:
         parts: list[bytes] = []
         for row in self._copied("SELECT tag || data FROM {}.records ORDER BY tag"):
@@ -500,7 +543,7 @@ class PostgresStore(Store):
     # -- migrations
 
     def _migrating(self) -> AbstractContextManager[None]:
-        return self._transaction("READ COMMITTED", "ACCESS EXCLUSIVE")
+        return self._extending()
 
     def _migrate_layout(self, stored_format: int) -> dict[str, str]:
         """Migrate formats 1 and 2 to 3: marks, the function `published`, and chunks that reveal nothing."""

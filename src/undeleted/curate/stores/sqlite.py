@@ -29,7 +29,7 @@ from undeleted.curate.stores._pieces import SLOT, how_many, joined_posts, piece_
 from undeleted.curate.stores._presence import Presence
 from undeleted.curate.stores._records import tag_of
 from undeleted.curate.stores._sealed import MARK, mark, state_mark
-from undeleted.curate.stores._sqlite_filling import fill, fill_held, foreign, is_marked, marked
+from undeleted.curate.stores._sqlite_filling import fill, fill_cells, fill_held, foreign, is_marked, marked
 from undeleted.curate.stores._sqlite_place import (
     BUSY,
     clear,
@@ -72,7 +72,7 @@ class SqliteStore(Store):
         meta, shapes = self._read_meta()
         self._presence = None if path == MEMORY else Presence(path, given or path)
         super().__init__(key, meta, shapes, known)
-        if int(meta["format"]) == FORMAT:
+        if int(meta["format"]) >= 3:
             self._people = BucketTable.opened(connection, "people", meta, self._records.slot, key)
             self._pieces = BucketTable.opened(connection, "pieces", meta, SLOT, key)
 
@@ -264,6 +264,9 @@ class SqliteStore(Store):
             except sqlite3.Error as error:
                 raise wrong(self.path, error) from None
             try:
+                [sealed] = self._db.execute("SELECT value FROM meta WHERE key = 'seal'").fetchone() or [""]
+                if sealed != self._seal:
+                    self._refresh()
                 yield
                 self._index_is_clear = self._index_is_clear and kind != "IMMEDIATE"
                 self._db.execute("COMMIT")
@@ -351,12 +354,21 @@ class SqliteStore(Store):
     def _write_held(self, held: Mapping[int, bytes]) -> None:
         [(rows,)] = self._db.execute("SELECT count(*) FROM held")
         if held and not rows:  # all chunks at once and in order, so that SQLite never moves one
-            fill_held(self._db, self._key, self._chunks[-1], {})
+            fill_held(self._db, self._key, range(self._chunks[-1]), {})
         randomise(self._db, "held", "chunk", (c for c, d in held.items() if not any(d)))
         self._db.executemany(
             "UPDATE held SET data = ? WHERE chunk = ?",
             ((marked(self._key, "held", c, d), c) for c, d in held.items()),
         )
+
+    def _append(self, first: int, packed: Sequence[tuple[IntArray, bytes]]) -> None:
+        shapes = [shape for _, shape in packed]
+        self._db.executemany("INSERT INTO shapes VALUES (?, ?)", enumerate(shapes, start=first))
+        chunk = self._chunks[-1]
+        [(held,)] = self._db.execute("SELECT count(*) FROM held")
+        after = fill_cells(self._db, self._key, chunk, [cells for cells, _ in packed])
+        if held:
+            fill_held(self._db, self._key, range(chunk, after), {})
 
     def _slots(self) -> Iterator[Given]:
         return self._people.slots()
@@ -412,6 +424,5 @@ class SqliteStore(Store):
         return self._people.meta | self._pieces.meta
 
     def _rewrite(self, meta: Mapping[str, str]) -> None:
-        """Replace the metadata by that of a newer format, inside a transaction."""
         self._db.execute("DELETE FROM meta")
         self._db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())

@@ -3,10 +3,17 @@
 Neighbouring data sets differ by one person added or removed, everywhere in this package.
 """
 
-from undeleted.foundations.privacy.accounting import Event, Spend, account, parallel, sequential
+from undeleted.foundations.privacy.accounting import (
+    Event,
+    Spend,
+    account,
+    filtered,
+    parallel,
+    sequential,
+)
 from undeleted.foundations.privacy.budget import NEIGHBOURS, Budget, Noise, Privacy, Zcdp, as_noise
 from undeleted.foundations.privacy.calibration import Reach, calibrate, events_of, split
-from undeleted.foundations.privacy.ledger import Ledger
+from undeleted.foundations.privacy.ledger import Ledger, as_given
 
 __all__ = [
     "NEIGHBOURS",
@@ -19,9 +26,11 @@ __all__ = [
     "Spend",
     "Zcdp",
     "account",
+    "as_given",
     "as_noise",
     "calibrate",
     "events_of",
+    "filtered",
     "parallel",
     "sequential",
     "split",

@@ -89,6 +89,21 @@ def account(events: Sequence[Event], delta: float) -> Spend:
     return min(spends, key=lambda spend: spend.epsilon)
 
 
+def filtered(events: Sequence[Event], delta: float) -> Spend:
+    """What releases cost that were chosen one after another, each perhaps because of earlier answers.
+
+    Basic composition and zCDP add up whatever was chosen, and stay valid as stopping rules (privacy filters:
+    Rogers, Roth, Ullman, Vadhan 2016; Whitehouse, Ramdas, Rogers, Wu 2023).  Privacy-loss distributions of
+    mechanisms that were chosen adaptively do not.
+    """
+    if not 0 <= delta < 1:
+        raise BadBudget("delta", delta, "in [0, 1)")
+    spends = [Spend(_basic(events, delta), delta, "basic")]
+    if delta > 0 and events:
+        spends.append(Spend(_zcdp(events, delta), delta, "zcdp"))
+    return min(spends, key=lambda spend: spend.epsilon)
+
+
 def sequential(*costs: Privacy) -> Privacy:
     """Several releases about the same people: the costs add up."""
     if all(isinstance(cost, Zcdp) for cost in costs):

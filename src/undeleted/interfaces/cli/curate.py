@@ -98,18 +98,29 @@ def publish(
             help="About how many rows there are: warn before what is nothing but noise is spent on."
         ),
     ] = None,
+    more: Annotated[
+        bool,
+        typer.Option("--more", help="The file has further [publish.…] tables, to be paid from what is left."),
+    ] = False,
     store: Store = None,
 ) -> Result:
     """Publish what a spec describes, once.  Running it again shows what is published, and spends nothing.
 
-    It shows the intervals to expect, for the rows of --rows or for the noisy count.  Receipts are the same every time; write them again for those who lost theirs.
+    It shows the intervals to expect, for the rows of --rows or for the noisy count.  Receipts are the same
+    every time; write them again for those who lost theirs.  With --more, further publications of the people
+    who are still there are computed from the store's own records, out of what is left of the budget.
     """
     from undeleted.curate.curator import Curator
     from undeleted.curate.spec import Spec
     from undeleted.interfaces.report.plan import drowned, summary
     from undeleted.interfaces.report.store_results import budget_facts, budget_in_words
 
-    at, wanted = store_at(store), Spec.load(spec)
+    at = store_at(store)
+    if more:
+        if receipts is not None:
+            raise BadUsage("--receipts cannot be combined with --more.", "Receipts do not change.")
+        return _publish_more(spec, at)
+    wanted = Spec.load(spec)
     if rows is not None:
         if rows < 1:
             raise BadSetting(f"--rows {rows} is not a number of rows.", "Give about how many rows there are.")
@@ -125,6 +136,31 @@ def publish(
     text = {"published": listed, "version": facts["version"], "budget": budget_in_words(facts)}
     text |= {name: facts[name] for name in ("receipts",) if name in facts}
     return Result(facts | expected, text, said)
+
+
+def _publish_more(spec: Path, store: str) -> Result:
+    """Publish further tables of a spec, once; the same file again spends nothing."""
+    from undeleted.curate.curator import Curator
+    from undeleted.curate.publications import left_of
+    from undeleted.curate.spec import Spec, read_text
+    from undeleted.errors import BudgetSpent
+    from undeleted.interfaces.report.plan import summary
+    from undeleted.interfaces.report.store_results import budget_facts, budget_in_words
+
+    with Curator.open(store) as curator, working("publishing"):
+        earlier = list(curator.store.facts.get("more", []))
+        already = read_text(spec) in earlier
+        if not already:
+            left = left_of(curator.budget, curator.events)
+            if left is None:
+                raise BudgetSpent(str(spec), 0.0, 0.0, curator.budget.epsilon)
+            mechanisms, text = Spec.more(spec, curator.schema, left, curator.budget)
+            curator.publish_more(mechanisms, {"more": [*earlier, text]})
+        facts = budget_facts(curator) | {"already": already}
+        expected, said = summary(curator, None)
+    listed = ", ".join(facts["publications"]) + (" (earlier: nothing was spent)" if already else "")
+    text_facts = {"published": listed, "version": facts["version"], "budget": budget_in_words(facts)}
+    return Result(facts | expected, text_facts, said)
 
 
 @contextmanager

@@ -5,14 +5,14 @@ row of the table is read.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from undeleted.curate.curator import Curator
 from undeleted.curate.mechanisms.noisy_count import NoisyCount
 from undeleted.curate.spec import Spec
 from undeleted.curate.stores import bytes_of
 from undeleted.errors import BadSetting
-from undeleted.foundations.privacy import account
+from undeleted.foundations.privacy import account, as_given
 from undeleted.foundations.types import Given, Json
 from undeleted.interfaces.report.result import Result, in_digits, plain, table
 
@@ -83,9 +83,24 @@ def summary(curator: Curator, rows: int | None) -> tuple[Json, str]:
         return {}, ""
     mechanisms = {name: curator.store.mechanisms[name] for name in curator.publications}
     expected = _all_expected(mechanisms, rows, curator.budget.delta)
-    facts = {"rows": rows, "expected": [publication.as_json() for publication in expected]}
+    facts = {
+        "rows": rows,
+        "expected": [
+            publication.as_json() | {"epsilon": as_given(publication.epsilon, curator.budget.epsilon)}
+            for publication in expected
+        ],
+    }
     said = [_lines(expected), f"for {rows:,} rows ({whence})", *_warnings(expected)]
     return facts, "\n".join(said)
+
+
+def in_force(curator: Curator) -> list[Expected]:
+    """Every publication of a store, with its error for the noisy count; a ratio has none without a count."""
+    rows = _noisy_rows(curator)
+    mechanisms = {name: curator.store.mechanisms[name] for name in curator.publications}
+    expected = _all_expected(mechanisms, rows or 1, curator.budget.delta)
+    known = [rows is not None or mechanism.steady for mechanism in mechanisms.values()]
+    return [e if k else replace(e, width=None) for e, k in zip(expected, known, strict=True)]
 
 
 def drowned(spec: Spec, rows: int) -> list[str]:

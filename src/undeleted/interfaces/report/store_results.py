@@ -1,8 +1,10 @@
 """What a store reports about itself: the same facts and words on the command line and in the service."""
 
 from undeleted.curate.curator import Curator
-from undeleted.foundations.types import Json
-from undeleted.interfaces.report.result import Result
+from undeleted.foundations.privacy import as_given
+from undeleted.foundations.types import Given, Json
+from undeleted.interfaces.report.plan import Expected, in_force
+from undeleted.interfaces.report.result import Result, in_digits, plain, table
 
 RULES = {  # how values became codes
     1: "values were encoded together with their column, as in older versions; see docs/reference/values.md",
@@ -35,10 +37,13 @@ def budget_in_words(facts: Json) -> str:
 
 
 def status_result(curator: Curator) -> Result:
-    """What is published, what it has cost, and whether erasure is pending."""
+    """What is published, over which columns, at what price and error; and whether erasure is pending.
+
+    Errors of ratios depend on how many people there are: they are for the noisy count, if there is one.
+    """
     store, held = curator.store, curator.status().held
-    kinds = {name: store.mechanisms[name].kind for name in curator.status().publications}
-    facts = {"store": store.path} | budget_facts(curator) | {"publications": kinds, "held": held}
+    publications = {expected.name: _described(curator, expected) for expected in in_force(curator)}
+    facts = {"store": store.path} | budget_facts(curator) | {"held": held, "publications": publications}
     pending = f"pending: {store.how_to_erase}" if facts["erasure_pending"] else "nothing is pending"
     text = {
         "store": store.path,
@@ -48,7 +53,28 @@ def status_result(curator: Curator) -> Result:
         "erasure": pending,
         "folding": f"held back: {held:,}" if held else "no deletion is held back",
     }
-    return Result(facts, text | {f"· {name}": kind for name, kind in kinds.items()})
+    head = ["publication", "kind", "columns", "ε", "± at 95 %"]
+    lines = [[plain(name), *map(_cell, p.values())] for name, p in publications.items()]
+    return Result(facts, text, table([head, *lines]))
+
+
+def _described(curator: Curator, expected: Expected) -> Json:
+    columns = [column.name for column in curator.store.mechanisms[expected.name].columns]
+    return {
+        "kind": expected.kind,
+        "columns": columns,
+        "epsilon": as_given(expected.epsilon, curator.budget.epsilon),
+        "half_width": expected.width,
+    }
+
+
+def _cell(value: Given) -> str:
+    """A fact of a publication, as text."""
+    if isinstance(value, list):
+        return plain(", ".join(value)) or "–"
+    if isinstance(value, float):
+        return in_digits(float(f"{value:.3g}"))
+    return "–" if value is None else str(value)
 
 
 def check_result(problems: list[str], rule: int) -> Result:

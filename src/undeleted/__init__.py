@@ -102,7 +102,7 @@ if TYPE_CHECKING:
         WrongType,
     )
     from undeleted.foundations.privacy import Budget, Zcdp
-    from undeleted.foundations.schema import Boolean, Category, Number, Schema, Text
+    from undeleted.foundations.schema import Boolean, Category, Date, Number, Schema, Text
     from undeleted.verifying.exact import verify
 
 __version__ = "0.1.0"
@@ -129,6 +129,7 @@ __all__ = [
     "Category",
     "CoinsRefused",
     "Curator",
+    "Date",
     "ExactSum",
     "FalseReceipt",
     "ForgottenTooMany",

@@ -147,7 +147,7 @@ CASES = {
     "a person twice": Bad(
         table("p1,20,Rome,true", "p1,21,Rome,true"),
         PUBLISH,
-        "column 'pid': a person may have 1 row (row 1)."
+        "column 'pid': a person may have 1 row (line 3)."
         "\n"
         "Raise `rows_per_person` (`max_rows_per_person` in a spec; noise grows with it) or set `excess` to drop.",
     ),
@@ -348,6 +348,34 @@ CASES = {
         "no such option: --quantil (Possible options: --quantile)."
         "\n"
         "`undeleted show --help` shows an example.",
+        published=True,
+    ),
+    "a list of ids with a quote that is never closed": Bad(
+        data("leavers.csv", b'pid,why\np01,"moved\np02,tired\n'),
+        ("delete", "--from", "leavers.csv", "--column", "pid"),
+        "leavers.csv: line 2 opens a quote that is never closed."
+        "\n"
+        'Close it, or write "" for a quote inside a value.',
+        published=True,
+    ),
+    "a list of ids that is not UTF-8": Bad(
+        data("leavers.csv", b"pid,why\np01,a\np02,caf\xe9\n"),
+        ("delete", "--from", "leavers.csv", "--column", "pid"),
+        "leavers.csv: is not UTF-8 text (line 3).\nSave the file as UTF-8.",
+        published=True,
+    ),
+    "a list of ids with semicolons": Bad(
+        data("leavers.csv", b"pid;why\np01;a\n"),
+        ("delete", "--from", "leavers.csv", "--column", "pid"),
+        "column 'pid': not in leavers.csv."
+        "\n"
+        "It has pid;why. Its separator seems to be ';': save it with commas.",
+        published=True,
+    ),
+    "a table for a list of ids": Bad(
+        nothing,
+        ("delete", "--from", "people.csv"),
+        "people.csv is a table, and ids are in one of its columns.\nName the column: --column person.",
         published=True,
     ),
 }

@@ -41,9 +41,9 @@ def rows(name: str, version: int, answered: Answers, confidence: float) -> Itera
         yield {
             "publication": name,
             **labels,
-            "estimate": _finite(estimate.value) if number else estimate,
-            "low": _finite(estimate.low) if number else None,
-            "high": _finite(estimate.high) if number else None,
+            "estimate": _finite(estimate.shown(estimate.value)) if number else estimate,
+            "low": _finite(estimate.shown(estimate.low)) if number else None,
+            "high": _finite(estimate.shown(estimate.high)) if number else None,
             "confidence": confidence if number else None,
             "version": version,
         }
@@ -79,6 +79,6 @@ def _known(mechanism: Given) -> str:
     return ", ".join(mechanism.questions) or "no questions"
 
 
-def _finite(number: float | None) -> float | None:
+def _finite(number: Given) -> Given:
     """Files and JSON have no infinity."""
-    return number if number is not None and math.isfinite(number) else None
+    return None if isinstance(number, float) and not math.isfinite(number) else number

@@ -510,7 +510,7 @@ def _scanned(spec: Spec, mechanisms: Mapping[str, Given]) -> Arrays:
             parts.append(files.small(block))
 
     totals = scan(kept(), wanted)
-    table = files.joined(spec.schema, parts)
+    table = files.joined(spec.schema, parts, spec.source)
     dropped = sum(part.rows for part in parts) > table.rows  # rows beyond a person's cap were added up too
     return Arrays(table) if dropped else Scanned(table, totals)
 
@@ -554,6 +554,10 @@ def _listed_ids(ids: tuple[object, ...]) -> Iterator[str]:
     if any(isinstance(given, Mapping) or hasattr(given, "columns") for given in ids):
         problem = "a table was given where ids are expected."
         raise WrongType(problem, "Give its column of ids, such as frame['person'].")
+    if len(ids) == 1 and hasattr(ids[0], "to_pyarrow"):  # a column of a database, through Ibis
+        ids = (ids[0].to_pyarrow(),)
+    if len(ids) == 1 and hasattr(ids[0], "to_pylist"):  # Arrow
+        ids = (ids[0].to_pylist(),)
     if len(ids) == 1 and isinstance(ids[0], Iterable) and not isinstance(ids[0], str | bytes):
         return (_as_id(person) for person in ids[0])
     return (_as_id(person) for person in ids)

@@ -17,8 +17,9 @@ from urllib.parse import quote
 import numpy as np
 
 from undeleted.errors import BadColumns, BadFile, RejectedValue, UndeletedError
-from undeleted.foundations.schema import Schema, Table
-from undeleted.foundations.schema.values import Written, as_number
+from undeleted.foundations.schema import Schema, Table, as_text
+from undeleted.foundations.schema.incoming import listed
+from undeleted.foundations.schema.values import Written, as_number, is_missing
 from undeleted.foundations.types import Given, Json
 
 ROWS = 1 << 17  # rows of a block
@@ -39,7 +40,7 @@ _INSPECTED = 1000  # rows whose types are inspected for a draft
 
 def read(source: str, schema: Schema) -> Table:
     """The whole table, on the grid."""
-    return joined(schema, [small(block) for block in blocks(source, schema)])
+    return joined(schema, [small(block) for block in blocks(source, schema)], source)
 
 
 def columns_of(source: str) -> dict[str, str]:
@@ -54,6 +55,12 @@ def columns_of(source: str) -> dict[str, str]:
     if len(kinds) != len(names):
         return dict.fromkeys(names, "VARCHAR")
     return dict(zip(names, kinds, strict=True))
+
+
+def ids_of(source: str, column: str) -> Iterator[str]:
+    """The ids in a column of a table, as they are written; rows without one are skipped."""
+    for batch in _columns(source, [column]):
+        yield from (as_text(value) for value in listed(batch[column]) if not is_missing(value))
 
 
 def blocks(source: str, schema: Schema) -> Iterator[Table]:
@@ -121,8 +128,9 @@ def in_blocks(source: str, batches: Iterable[Mapping[str, Given]], schema: Schem
             table = schema.table(batch, cap=False)
         except RejectedValue as error:
             row = None if error.row is None else before + error.row
-            line = _line_of(source, row)
-            raise RejectedValue(error.column, error.rule, row, error.count, error.remedy, line) from None
+            raise RejectedValue(
+                error.column, error.rule, row, error.count, error.remedy, _line_of(source, row)
+            ) from None
         yield table
         before += table.rows
 
@@ -357,8 +365,8 @@ def _line_of(source: str, row: int | None) -> int | None:
         return reader.line_num + 1
 
 
-def joined(schema: Schema, parts: list[Table]) -> Table:
-    """Join blocks into one table, and apply the cap on the rows of a person."""
+def joined(schema: Schema, parts: list[Table], source: str = "") -> Table:
+    """Join blocks into one table, and apply the cap on a person's rows; errors name the source's line."""
     if not parts:
         return schema.table({name: [] for name in (*schema.names, schema.id) if name is not None})
     first = parts[0]
@@ -371,7 +379,11 @@ def joined(schema: Schema, parts: list[Table]) -> Table:
         {name: [text for p in parts for text in p.texts[name]] for name in first.texts},
         ids,
     )
-    return schema.capped(table)
+    try:
+        return schema.capped(table)
+    except RejectedValue as error:
+        line = _line_of(source, error.row)
+        raise RejectedValue(error.column, error.rule, error.row, error.count, error.remedy, line) from None
 
 
 def small(table: Table) -> Table:

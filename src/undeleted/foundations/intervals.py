@@ -14,7 +14,7 @@ outside its bounds.  The exact number is possible, so an interval that held it s
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -22,6 +22,8 @@ import numpy as np
 from undeleted.errors import BadQuestion
 from undeleted.foundations.arrays import FloatArray
 from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace, Law, NoNoise
+from undeleted.foundations.schema.dates import moment
+from undeleted.foundations.types import Given
 
 _FINE = 1000.0  # laws wider than this many steps are computed on a coarser lattice
 _MANY = 64  # sums of more draws are nearly normal: the normal quantile, corrected for kurtosis
@@ -36,6 +38,7 @@ class Estimate:
     high: float
     confidence: float
     standard_error: float
+    grain: str = field(default="", repr=False)  # of a date: the value counts its units since 1970-01-01
 
     def __contains__(self, exact: float) -> bool:
         return self.low <= exact <= self.high
@@ -50,7 +53,16 @@ class Estimate:
         return replace(self, value=value, low=low, high=high)
 
     def __str__(self) -> str:
-        return f"{self.value:,.6g}  [{self.low:,.6g}, {self.high:,.6g}] at {self.confidence:.0%}"
+        value, low, high = (self.shown(x) for x in (self.value, self.low, self.high))
+        if not self.grain:
+            value, low, high = f"{value:,.6g}", f"{low:,.6g}", f"{high:,.6g}"
+        return f"{value}  [{low}, {high}] at {self.confidence:.0%}"
+
+    def shown(self, number: float) -> Given:
+        """One of its numbers as people read it: a date if it is one, None if it is infinite or unknown."""
+        if not self.grain:
+            return number
+        return moment(number, self.grain) if math.isfinite(number) else None
 
 
 def estimate(noisy: int, law: Law, *, confidence: float, draws: int = 1, unit: float = 1.0) -> Estimate:

@@ -159,11 +159,24 @@ def test_a_column_of_a_csv_file_is_a_list_of_ids(tmp_path, monkeypatch, capsys):
     (tmp_path / "spec.toml").write_text(SPEC.format(source="people.csv"))
     assert run(["publish", "spec.toml"]) == 0
     assert run(["delete", "--from", "people.csv", "--column", "person"]) == 2
-    assert "has no column 'person'; nobody was deleted" in capsys.readouterr().err
+    assert "column 'person': not in people.csv" in capsys.readouterr().err
+    assert run(["delete", "--from", "people.csv"]) == 2
+    assert "ids are in one of its columns" in capsys.readouterr().err
     assert run(["delete", "--column", "id", "7"]) == 2
     assert run(["delete", "--from", "people.csv", "--column", "id", "--json"]) == 0
     done = json.loads(capsys.readouterr().out)
     assert (done["deleted"], done["unknown"]) == (len(IDS), 0)
+
+
+@pytest.mark.parametrize("form", ["arrow", "ibis"])
+def test_columns_of_arrow_and_of_databases_are_ids_too(form):
+    import ibis
+    import pyarrow as pa
+
+    curator = Curator(Schema([Number("x", min=0, max=9)], id="id"), Budget(1.0))
+    curator.publish({"id": ["a", "b", "c"], "x": [1, 2, 3]}, {"n": NoisyCount(1.0)})
+    leaving = pa.array(["a", "c"]) if form == "arrow" else ibis.memtable({"id": ["a", "c"]}).id
+    assert curator.delete(leaving).deleted == 2
 
 
 def test_deleting_by_a_condition_is_refused_with_the_way_to_do_it(capsys):

@@ -14,7 +14,7 @@ from functools import reduce
 import ibis
 
 from undeleted.errors import BadColumns
-from undeleted.foundations.schema import Boolean, Category, Column, GridColumn, Number
+from undeleted.foundations.schema import Boolean, Category, Column, Date, GridColumn, Number
 from undeleted.foundations.types import Expression
 
 _NARROW = 2**62  # differences of integers below it fit in 64 bits
@@ -45,6 +45,8 @@ def on_grid(column: GridColumn, values: Expression) -> OnGrid | None:
     """The expressions of a column, or None if its values must be encoded one by one."""
     kind = values.type()
     match column:
+        case Date():
+            return None
         case Number() if kind.is_integer() or (kind.is_decimal() and kind.scale == 0):
             whole = column.min.denominator == column.step.denominator == 1
             near = max(abs(column.min), abs(column.max)) < _DECIMALS

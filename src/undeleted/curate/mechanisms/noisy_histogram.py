@@ -24,7 +24,8 @@ from undeleted.errors import BadQuestion, NotFound
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.intervals import Estimate, estimate, half_interval
 from undeleted.foundations.privacy import Noise
-from undeleted.foundations.schema import Boolean, Category, GridColumn, Number
+from undeleted.foundations.schema import Boolean, Category, Date, GridColumn, Number
+from undeleted.foundations.schema.dates import units_of
 from undeleted.foundations.types import Given
 
 MOST_SHOWN = 1000  # largest number of cells that is shown completely
@@ -157,6 +158,10 @@ class NoisyHistogram(Linear):
                 raise BadQuestion(problem, f"Write {name}=true or {name}=false.")
             return name, _WORDS[value.lower()]
         low, dots, high = value.partition("..")
+        if isinstance(column, Date):
+            if any(units_of(end, column.grain) is None for end in ((low, high) if dots else (low,))):
+                raise BadQuestion(f"{value!r} is neither a date nor a range.", f"Write {name}=2020-01-31.")
+            return name, (low, high) if dots else low
         try:
             return name, (float(low), float(high)) if dots else float(value)
         except ValueError:
@@ -193,8 +198,8 @@ def _cells(column: GridColumn, wanted: Given) -> list[int]:
             inside = max(0, column.first_at(low)), min(column.cells - 1, column.last_at(high))
             cells = list(range(inside[0], inside[1] + 1))
             if isinstance(wanted, tuple) and not cells:
-                problem = f"no value of {column.name!r} lies between {low:g} and {high:g}."
-                bounds = f"{column.value(0):g} to {column.value(column.cells - 1):g}"
+                problem = f"no value of {column.name!r} lies between {low} and {high}."
+                bounds = f"{column.value(0)} to {column.value(column.cells - 1)}"
                 raise BadQuestion(problem, f"It goes from {bounds} in steps of {float(column.step):g}.")
             if not isinstance(wanted, tuple) and not cells:
                 problem = f"{wanted!r} is not a value of {column.name!r}."

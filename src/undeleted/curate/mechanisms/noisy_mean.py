@@ -56,5 +56,8 @@ class NoisyMean(Linear):
         centre, step = self.column.decode(self.column.middle), float(self.column.step)
         spread = math.hypot(standard_deviation(self.laws[1]), ratio * standard_deviation(self.laws[0]))
         error = step * spread / abs(count) if count else math.inf
-        noisy = Estimate(centre + step * ratio, centre + step * low, centre + step * high, confidence, error)
+        low, high = centre + step * low, centre + step * high
+        noisy = Estimate(
+            centre + step * ratio, low, high, confidence, error, getattr(self.column, "grain", "")
+        )
         return noisy.within(self.column.decode(0), self.column.decode(self.column.cells - 1))

@@ -15,9 +15,10 @@ from typing import ClassVar
 from undeleted.curate.releases.linear import Cells, Linear
 from undeleted.curate.releases.publishable import Foreseen, Takes
 from undeleted.curate.statistics.clipped_sum import ClippedSum
+from undeleted.errors import BadColumns
 from undeleted.foundations.intervals import Estimate, half_interval
 from undeleted.foundations.privacy import Noise
-from undeleted.foundations.schema import Number
+from undeleted.foundations.schema import Date, Number
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ class NoisySum(Linear):
     column: Number
     budget: Noise
     rows_per_person: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.column, Date):
+            raise BadColumns([self.column.name], "dates have no sum.", "Publish their mean or quantiles.")
 
     @cached_property
     def statistic(self) -> ClippedSum:

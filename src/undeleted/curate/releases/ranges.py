@@ -20,7 +20,7 @@ from undeleted.curate.releases.publishable import Answers, Foreseen, Publishable
 from undeleted.errors import BadQuestion
 from undeleted.foundations.coins import Law
 from undeleted.foundations.intervals import Estimate, check_confidence, noise_interval
-from undeleted.foundations.schema import Number
+from undeleted.foundations.schema import Date, Number
 from undeleted.foundations.types import Given
 
 Z = 1.96  # of a normal law at 95 %: a prefix adds up many noises
@@ -66,7 +66,8 @@ class Ranges(Publishable, ABC):
         """The quartiles, or what is requested: a quantile, the count in a range."""
         if "range" in asked:
             low, high = asked["range"]
-            yield f"{low:g} to {high:g}", self.count(release, low, high, confidence)
+            ends = (end if isinstance(end, str) else f"{end:g}" for end in (low, high))
+            yield " to ".join(ends), self.count(release, low, high, confidence)
         for q in [asked["quantile"]] if "quantile" in asked else [] if asked else (0.25, 0.5, 0.75):
             yield f"quantile {q:g}", self.quantile(release, q, confidence)
 
@@ -130,11 +131,16 @@ class Ranges(Publishable, ABC):
         code: float = start if span == 1 else min(start + inside * (span - 1), self.column.cells - 1)
         code = min(code, self.column.cells - 1)
         low, high = self._candidate_codes(view, release, q, confidence)
-        least = self.column.value(min(low, int(code)))
-        most = self.column.value(min(max(high, math.ceil(code)), self.column.cells - 1))
-        value = self.column.value(int(code)) if code == int(code) else self.column.decode(code)
+        least = self._value(min(low, int(code)))
+        most = self._value(min(max(high, math.ceil(code)), self.column.cells - 1))
+        value = self._value(int(code)) if code == int(code) else self.column.decode(code)
         z = NormalDist().inv_cdf((1 + confidence) / 2)
-        return Estimate(value, least, most, confidence, (most - least) / (2 * z) if z > 0 else math.inf)
+        spread = (most - least) / (2 * z) if z > 0 else math.inf
+        return Estimate(value, least, most, confidence, spread, getattr(self.column, "grain", ""))
+
+    def _value(self, code: int) -> int | float:
+        """The number at a code; for a date the number of its units."""
+        return int(self.column.min) + code if isinstance(self.column, Date) else self.column.value(code)
 
     def median(self, release: Given, confidence: float = 0.95) -> Estimate:
         """The quantile of one half."""

@@ -1,6 +1,7 @@
 """Parse a table of a spec, key by key; missing, mistyped and unknown keys are reported with their line."""
 
 from collections.abc import Mapping
+from datetime import date
 from difflib import get_close_matches
 from pathlib import Path as File
 from typing import NoReturn
@@ -9,13 +10,14 @@ from undeleted.curate.spec._lines import Path, line_of
 from undeleted.errors import BadSpec, UndeletedError
 from undeleted.foundations.types import Given
 
-_NAMES = {
+_NAMES: dict[Given, str] = {
     str: "a string",
     int: "an integer",
     float: "a number",
     bool: "true or false",
     list: "a list",
     dict: "a table",
+    date | str: "a date such as 2020-01-31",
 }
 
 
@@ -26,7 +28,7 @@ class Reader:
         self.file, self.text, self.path = file, text, path
         self._table, self._known = table, list[str]()
 
-    def take(self, key: str, kind: type, default: Given = ...) -> Given:
+    def take(self, key: str, kind: Given, default: Given = ...) -> Given:
         """Return the value of a key, which must be of this type; a default makes the key optional."""
         self._known.append(key)
         if key not in self._table:

@@ -1,7 +1,7 @@
 """The spec as values: the data set, its columns, the budget, and what is published.
 
     [data]                     source, or connection and table; id, max_rows_per_person, excess
-    [columns.NAME]             type = number | category | boolean | text, public bounds, rules
+    [columns.NAME]             type = number | date | category | boolean | text, public bounds, rules
                                keep = ["column", …]: for later publications
     [budget]                   epsilon, delta, reserve (the share that is left for later publications)
     [publish.NAME]             kind = count | sum | mean | variance | histogram | quantiles | products | board
@@ -16,6 +16,7 @@ Publications share the budget by weight.  With δ = 0 the shares add up; with δ
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import date
 from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
@@ -26,7 +27,7 @@ from undeleted.curate.publications import build, kinds, part_of, shares
 from undeleted.curate.spec._reader import Reader
 from undeleted.errors import BadFile, BadSpec, UndeletedError
 from undeleted.foundations.privacy import Budget, Privacy
-from undeleted.foundations.schema import Boolean, Category, Column, Number, Schema, Text
+from undeleted.foundations.schema import Boolean, Category, Column, Date, Number, Schema, Text
 from undeleted.foundations.schema.conditions import Condition
 from undeleted.foundations.types import Given, Json
 
@@ -236,6 +237,13 @@ def _declared(name: str, kind: str, missing: Given, reader: Reader) -> Column:
                 reader.take("step", float, 1),
             )
             return Number(name, min=low, max=high, step=step, missing=missing, **rules)
+        case "date":
+            bounds = {key: reader.take(key, date | str) for key in ("min", "max")}
+            rules = {
+                "out_of_range": reader.take("out_of_range", str, "error"),
+                "not_a_number": reader.take("not_a_date", str, "error"),
+            }
+            return Date(name, **bounds, grain=reader.take("grain", str, "day"), missing=missing, **rules)
         case "category":
             values = reader.take("values", list)
             unknown, other = reader.take("unknown", str, "error"), reader.take("other", str, None)
@@ -245,7 +253,7 @@ def _declared(name: str, kind: str, missing: Given, reader: Reader) -> Column:
         case "text":
             most, too_long = reader.take("max_length", int, 10_000), reader.take("too_long", str, "error")
             return Text(name, max_length=most, missing=missing, too_long=too_long)
-    types = ("number", "category", "boolean", "text")
+    types = ("number", "date", "category", "boolean", "text")
     reader.fail(f"there is no column type {kind!r}.", _choices(kind, "Types", types), "type")
 
 

@@ -7,13 +7,14 @@ from undeleted.errors import WrongType
 from undeleted.foundations import registry
 from undeleted.foundations.coins import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, NoNoise
 from undeleted.foundations.privacy import Budget, Zcdp
-from undeleted.foundations.schema import Boolean, Category, Number, Schema, Text
+from undeleted.foundations.schema import Boolean, Category, Date, Number, Schema, Text
 from undeleted.foundations.schema.conditions import Condition
 from undeleted.foundations.types import Given
 
 MECHANISMS = "undeleted.curate.mechanisms"
 _PLAIN = (
     Number,
+    Date,
     Category,
     Boolean,
     Text,

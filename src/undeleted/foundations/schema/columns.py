@@ -181,7 +181,7 @@ class Number:
         ):
             misfits = verdicts == verdict
             if misfits.any():
-                kept &= _apply(self.name, rule, getattr(self, rule), misfits, text)
+                kept &= apply_rule(self.name, rule, getattr(self, rule), misfits, text)
         return (codes, kept) if kept.all() else (np.where(kept, codes, codes.dtype.type(0)), kept)
 
     @cached_property
@@ -241,8 +241,8 @@ class Category:
         if self._is_finer_than_floats:
             _require_all_digits(self.name, "categories", values)
         codes = _each(incoming(values), self._code)
-        kept = _apply(self.name, "missing", self.missing, codes == -2, "values must be present")
-        kept &= _apply(
+        kept = apply_rule(self.name, "missing", self.missing, codes == -2, "values must be present")
+        kept &= apply_rule(
             self.name, "unknown", self.unknown, codes == -1, "values must be among the declared categories"
         )
         return np.where(kept, codes, 0), kept
@@ -285,8 +285,8 @@ class Boolean:
 
     def encode(self, values: Given) -> Codes:
         codes = _each(incoming(values), self._code)
-        kept = _apply(self.name, "missing", self.missing, codes == -2, "values must be present")
-        kept &= _apply(self.name, "unknown", self.unknown, codes == -1, "values must be true or false")
+        kept = apply_rule(self.name, "missing", self.missing, codes == -2, "values must be present")
+        kept &= apply_rule(self.name, "unknown", self.unknown, codes == -1, "values must be true or false")
         return np.where(kept, codes, 0), kept
 
     def _code(self, value: Given) -> int:
@@ -316,11 +316,11 @@ class Text:
     def texts(self, values: Given) -> tuple[list[str], BoolArray]:
         raw = listed(values)
         absent = np.array([is_missing(v) or not is_plain(v) for v in raw], dtype=bool)
-        kept = _apply(self.name, "missing", self.missing, absent, "values must be present")
+        kept = apply_rule(self.name, "missing", self.missing, absent, "values must be present")
         texts = ["" if gone else writable(as_text(v)) for v, gone in zip(raw, absent, strict=True)]
         long = np.array([len(t) > self.max_length for t in texts], dtype=bool)
         most = f"texts must have at most {self.max_length} characters"
-        kept &= _apply(self.name, "too_long", self.too_long, long, most)
+        kept &= apply_rule(self.name, "too_long", self.too_long, long, most)
         return texts, kept
 
 
@@ -356,7 +356,7 @@ def _each(values: Given, code: Callable[[Given], int]) -> IntArray:
     return np.fromiter(each(values, code), dtype=np.int64, count=len(values))
 
 
-def _apply(column: str, rule: str, action: str, misfits: BoolArray, text: str) -> BoolArray:
+def apply_rule(column: str, rule: str, action: str, misfits: BoolArray, text: str) -> BoolArray:
     """Apply a rule: raise, or return which rows are kept."""
     if action == "error" and misfits.any():
         remedy = f"Correct the rows, or choose another `{rule}` rule for the column."

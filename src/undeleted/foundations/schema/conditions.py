@@ -1,7 +1,8 @@
 """Conditions on declared columns, such as `age >= 18 and (married or city in ["Rome", "Oslo"])`.
 
     condition    a and b, a or b, not a, (a); `and` binds more tightly than `or`
-    comparison   number = != < <= > >= value, number in [value, …], category = != in, a boolean by its name
+    comparison   number = != < <= > >= value, date >= "2020-01-31", number in [value, …],
+                 category = != in, a boolean by its name
     names        as declared; in `backticks` if they are not plain words
 
 A condition is evaluated on codes, with +, −, × and >= only, so that numbers, arrays and database columns can
@@ -18,6 +19,7 @@ from typing import NoReturn, TypeAlias
 
 from undeleted.errors import BadSetting
 from undeleted.foundations.schema.columns import Boolean, Category, GridColumn, Number
+from undeleted.foundations.schema.dates import Date, units_of
 from undeleted.foundations.types import Code
 
 Indicator: TypeAlias = Callable[[Mapping[str, Code]], Code]  # 1 for the records that fit, and 0 for others
@@ -203,12 +205,15 @@ class _Parser:
         """The codes with this value: from the first up to, and without, the second; none beyond the grid."""
         kind, word = value
         wrong = f"{column.name!r} cannot be compared with {word!r} by {sign}"
+        if isinstance(column, Date):
+            units = units_of(word, column.grain) if kind == "text" else None
+            if units is None:
+                self._fail(f'{wrong}; write dates in quotes, as "2020-01-31"')
+            return self._on_grid(column, units)
         if isinstance(column, Number):
             if kind != "number":
                 self._fail(wrong)
-            number = Decimal(word)
-            first, after = column.first_at(number), column.last_at(number) + 1
-            return min(max(first, 0), column.cells), min(max(after, 0), column.cells)
+            return self._on_grid(column, Decimal(word))
         if sign not in ("=", "==", "!="):
             self._fail(wrong)
         if isinstance(column, Boolean):
@@ -223,6 +228,10 @@ class _Parser:
                 f"Its categories are: {', '.join(column.values)}.",
             )
         return column.values.index(word), column.values.index(word) + 1
+
+    def _on_grid(self, column: Number, number: Decimal | int) -> tuple[int, int]:
+        first, after = column.first_at(number), column.last_at(number) + 1
+        return min(max(first, 0), column.cells), min(max(after, 0), column.cells)
 
     def _fail(self, problem: str) -> NoReturn:
         raise BadSetting(f"the condition {self._text!r} cannot be read: {problem}.", REMEDY)

@@ -1,7 +1,6 @@
 """The commands of daily use: init, plan, publish, show, delete, status, check, export."""
 
 import codecs
-import csv
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -198,7 +197,7 @@ def show(
         float | None, typer.Option(help="For quantiles: the value with this share below it.")
     ] = None,
     span: Annotated[
-        tuple[float, float] | None,
+        tuple[str, str] | None,
         typer.Option("--range", help="For quantiles: the count between the two."),
     ] = None,
     where: Annotated[
@@ -228,7 +227,7 @@ def show(
 
     asked = {
         "quantile": quantile,
-        "range": span,
+        "range": span and tuple(map(_end, span)),
         "where": where,
         "by": by,
         "correlation": correlation,
@@ -249,6 +248,14 @@ def show(
         answers = [a for n in names for a in shown(n, curator.show(n), asked if name else {}, confidence)]
     lines = answers_as_text(answers)
     return Result(answers[0] if name is not None and len(answers) == 1 else answers, lines)
+
+
+def _end(text: str) -> float | str:
+    """An end of a range: a number, or a date as it is written."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _predictions(name: str, publication: Given, source: Path) -> Result:
@@ -275,7 +282,10 @@ def delete(
     ids: Annotated[list[str] | None, typer.Argument(help="The ids of the people to delete.")] = None,
     source: Annotated[Path | None, typer.Option("--from", help="A file with one id per line.")] = None,
     column: Annotated[
-        str, typer.Option(help="The file of --from is a CSV file with a header; this column has the ids.")
+        str,
+        typer.Option(
+            help="The file of --from is a table (CSV, Parquet, JSON, SQLite); this column has the ids."
+        ),
     ] = "",
     stdin: Annotated[bool, typer.Option("--stdin", help="Read ids from stdin, one per line.")] = False,
     where: Annotated[str, typer.Option(help="Not possible: it would read the data.", hidden=True)] = "",
@@ -413,12 +423,20 @@ def _ids(ids: list[str] | None, source: Path | None, column: str = "") -> Iterat
     if ids:
         yield ids
         return
+    if source is not None and (column or _is_table(source)):
+        from undeleted.curate.files import ids_of
+
+        if not column:
+            problem = f"{source} is a table, and ids are in one of its columns."
+            raise BadUsage(problem, "Name the column: --column person.")
+        yield ids_of(str(source), column)
+        return
     try:
         if source is None:
             yield _lines(codecs.iterdecode(sys.stdin.buffer, "utf-8-sig"))
         else:
-            with source.open(encoding="utf-8-sig", newline="" if column else "\n") as file:
-                yield _column_of(file, str(source), column) if column else _lines(file)
+            with source.open(encoding="utf-8-sig", newline="\n") as file:
+                yield _lines(file)
     except (OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.filename != str(source):
             raise
@@ -427,13 +445,16 @@ def _ids(ids: list[str] | None, source: Path | None, column: str = "") -> Iterat
         raise BadFile(name, f"cannot be read ({why}).", "Give UTF-8 text with one id per line.") from None
 
 
-def _column_of(file: Iterable[str], name: str, column: str) -> Iterator[str]:
-    """The ids in a column of a CSV file with a header; rows without one are skipped."""
-    rows = csv.DictReader(file)
-    if column not in (rows.fieldnames or ()):
-        known = ", ".join(rows.fieldnames or ()) or "none"
-        raise BadFile(name, f"has no column {column!r}; nobody was deleted.", f"The columns: {known}.")
-    return (row[column] for row in rows if row[column])
+def _is_table(source: Path) -> bool:
+    """Whether a file of ids is a table by its name: of another kind than text, or with several columns."""
+    kind = source.suffix.lower()
+    if kind in (".parquet", ".json", ".jsonl", ".ndjson", ".db", ".sqlite", ".sqlite3"):
+        return True
+    separator = {".csv": b",", ".tsv": b"\t"}.get(kind)
+    if separator is None or not source.is_file():
+        return False
+    with source.open("rb") as file:
+        return separator in file.readline(1 << 16)
 
 
 def _lines(file: Iterable[str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ def written(name: str, version: int, rows: list[Json], form: str, what: str = "c
     """Serialise the rows as JSON, CSV or Parquet, with the publication's name and version."""
     if form == "json":
         body = {"format": "undeleted-export", "name": name, "version": version, what: rows}
-        return (json.dumps(body, indent=1, ensure_ascii=False) + "\n").encode()
+        return (json.dumps(body, indent=1, ensure_ascii=False, default=str) + "\n").encode()
     columns = list(rows[0]) if rows else ["value"]
     if form == "csv":
         text = io.StringIO()

@@ -1,6 +1,7 @@
 """A publication's answers for the terminal and the API: all numbers, one question, or rows to predict."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from itertools import groupby
 
 import numpy as np
@@ -38,9 +39,14 @@ def shown(
         yield {
             "name": name,
             **({"of": text} if text else {}),
-            **({"labels": labels} if labels.keys() - {"of"} else {}),
-            **{key: row[key] for key in ("version", "estimate", "low", "high", "confidence")},
+            **({"labels": {k: as_json(v) for k, v in labels.items()}} if labels.keys() - {"of"} else {}),
+            **{key: as_json(row[key]) for key in ("version", "estimate", "low", "high", "confidence")},
         }
+
+
+def as_json(value: Given) -> Given:
+    """A value as JSON has it: dates as text."""
+    return str(value) if isinstance(value, date) else value
 
 
 def predictions(publication: Given, source: str) -> list[Json]:
@@ -87,5 +93,8 @@ def _interval(answer: Json) -> str:
     if answer["confidence"] is None:
         return f"{plain(str(answer['estimate']))}   v{answer['version']}"
     ends = {"estimate": "unknown", "low": "−∞", "high": "∞"}
-    value, low, high = (ends[k] if answer[k] is None else in_digits(answer[k]) for k in ends)
+    value, low, high = (
+        ends[k] if v is None else v if isinstance(v, str) else in_digits(v)
+        for k, v in ((k, answer[k]) for k in ends)
+    )
     return f"{value}   [{low}, {high}] at {answer['confidence']:.0%}   v{answer['version']}"

@@ -248,7 +248,7 @@ CASES = {
         PUBLISH,
         "spec.toml, line 18: there is no column type 'bolean'."
         "\n"
-        "Did you mean 'boolean'? Types: number, category, boolean, text.",
+        "Did you mean 'boolean'? Types: number, date, category, boolean, text.",
     ),
     "a column that is not declared": Bad(
         spec('column = "age"', 'column = "wage"'),

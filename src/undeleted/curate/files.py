@@ -19,7 +19,7 @@ import numpy as np
 from undeleted.errors import BadColumns, BadFile, RejectedValue, UndeletedError
 from undeleted.foundations.schema import Schema, Table, as_text
 from undeleted.foundations.schema.incoming import listed
-from undeleted.foundations.schema.values import Written, as_number, is_missing
+from undeleted.foundations.schema.values import Written, is_missing
 from undeleted.foundations.types import Given, Json
 
 ROWS = 1 << 17  # rows of a block
@@ -35,7 +35,7 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON = (".json", ".jsonl", ".ndjson")
 SQLITE = (".db", ".sqlite", ".sqlite3")
 KINDS = (*DELIMITERS, ".parquet", *JSON, *SQLITE)
-_INSPECTED = 1000  # rows whose types are inspected for a draft
+_INSPECTED = 1000  # rows of JSON whose names are read for a draft
 
 
 def read(source: str, schema: Schema) -> Table:
@@ -44,17 +44,31 @@ def read(source: str, schema: Schema) -> Table:
 
 
 def columns_of(source: str) -> dict[str, str]:
-    """The names of a file's columns, and for a draft their types: a CSV has none, so DuckDB guesses them."""
+    """The names of a file's columns and declared types; CSV and JSON declare none.  No value is read."""
     kind = _kind(source)
-    if kind in JSON or kind in SQLITE:
-        return _kinds_of(source, islice(_rows(source, kind), _INSPECTED))
     if kind == ".parquet":
         return _described(source, _PARQUET)
-    names = list(_header(source, DELIMITERS[kind]))
-    kinds = list(_described(source, _GUESSED.format(delimiter=DELIMITERS[kind])).values())
-    if len(kinds) != len(names):
-        return dict.fromkeys(names, "VARCHAR")
-    return dict(zip(names, kinds, strict=True))
+    if kind in SQLITE:
+        return _sqlite_kinds(source)
+    if kind in JSON:
+        names: dict[str, str] = {}
+        for row in islice(_rows(source, kind), _INSPECTED):
+            names |= dict.fromkeys(row, "")
+        if not names:
+            raise BadFile(source, "has no rows.", "Give a file with at least one row.")
+        return names
+    return dict.fromkeys(_header(source, DELIMITERS[kind]), "")
+
+
+def first_rows(source: str, most: int) -> dict[str, list[Given]]:
+    """The values of every column in the first rows, as they are written."""
+    names, values = list(columns_of(source)), dict[str, list[Given]]()
+    for batch in _columns(source, names):
+        for name in names:
+            values.setdefault(name, []).extend(listed(batch[name])[: most - len(values.get(name, []))])
+        if len(values[names[0]]) >= most:
+            break
+    return values or {name: [] for name in names}
 
 
 def ids_of(source: str, column: str) -> Iterator[str]:
@@ -249,28 +263,21 @@ def _sqlite_cursor(source: str) -> Iterator[tuple[list[str], Iterable[Given]]]:
             raise _unreadable(source, error) from None
 
 
-def _kinds_of(source: str, rows: Iterable[Mapping[str, Given]]) -> dict[str, str]:
-    """The types of columns, by DuckDB's names for them, for a draft."""
-    by_name: dict[str, set[str]] = {}
-    for row in rows:
-        for name, value in row.items():
-            kinds = by_name.setdefault(name, set())
-            number = as_number(value) if isinstance(value, Written | int | float) else None
-            if isinstance(value, bool):
-                kinds.add("BOOLEAN")
-            elif number is not None:
-                kinds.add("BIGINT" if "." not in str(value) and "e" not in str(value) else "DOUBLE")
-            elif value is not None:
-                kinds.add("VARCHAR")
-    if not by_name:
-        raise BadFile(source, "has no rows.", "Give a file with at least one row.")
-    return {name: _common(kinds) for name, kinds in by_name.items()}
+def _sqlite_kinds(source: str) -> dict[str, str]:
+    """The declared types of an SQLite table's columns, by DuckDB's names for them; they bind nobody."""
+    import sqlite3
 
-
-def _common(kinds: set[str]) -> str:
-    if kinds == {"BIGINT", "DOUBLE"}:
-        return "DOUBLE"
-    return kinds.pop() if len(kinds) == 1 else "VARCHAR"
+    names = _sqlite_names(source)
+    with closing(sqlite3.connect(f"file:{quote(source)}?mode=ro", uri=True)) as file:
+        [table] = [
+            name
+            for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            if not name.startswith("sqlite_")
+        ]
+        declared = {row[1]: row[2].upper() for row in file.execute(f"PRAGMA table_info({_quoted(table)})")}
+    known = {"INT": "BIGINT", "BOOL": "BOOLEAN", "DATE": "DATE", "REAL": "DOUBLE", "FLOA": "DOUBLE"}
+    known |= {"DOUB": "DOUBLE", "NUME": "DOUBLE", "DECI": "DOUBLE", "CHAR": "VARCHAR", "TEXT": "VARCHAR"}
+    return {n: next((k for part, k in known.items() if part in declared.get(n, "")), "") for n in names}
 
 
 def _described(source: str, relation: str) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Nothing impossible is shown, tables agree with their margins, and intervals still cover.
 
-Covers: foundations/intervals.py (`within`).
+Covers: foundations/intervals.py
 """
 
 import math

@@ -44,13 +44,23 @@ def yes_and_no():
     return frame, ""
 
 
-FILES = {make.__name__: make for make in (ids_last, several_rows, missing_values, yes_and_no)}
+def all_of_these():
+    """Ids last, several rows per person, values missing, dates, yes and no: as such files really are."""
+    frame = several_rows()[0]
+    frame.insert(0, "born", [f"{1930 + i % 80}-0{1 + i % 9}-15" for i in range(len(frame))])
+    frame.insert(1, "married", ["yes" if i % 2 else "no" for i in range(len(frame))])
+    frame.loc[::7, ["wage", "born"]] = None
+    frame.loc[::11, ["educ", "married"]] = None
+    return frame, "max_rows_per_person = 2"
+
+
+FILES = {f.__name__: f for f in (ids_last, several_rows, missing_values, yes_and_no, all_of_these)}
 DECISIONS = {
     "age": {"min": "0", "max": "120"},
     "wage": {"min": "0", "max": "10000", "step": "1"},
     "sex": {"values": '["f", "m"]'},
     "educ": {"values": '["none", "school", "college"]'},
-    "married": {"values": '["yes", "no"]'},
+    "born": {"min": "1900-01-01", "max": "2025-12-31"},
 }
 
 
@@ -79,7 +89,7 @@ def test_six_commands_lead_to_a_labelled_cross_table(name, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     frame, more = FILES[name]()
     frame.to_csv("census.csv", index=False)
-    assert run(["init", "census.csv", "--id", "pid"]) == 0  # 1
+    assert run(["init", "census.csv", "--id", "pid", "--peek"]) == 0  # 1
     spec = tmp_path / "spec.toml"
     spec.write_text(decided(spec.read_text(encoding="utf-8"), more), encoding="utf-8")
     assert run(["plan", "spec.toml", "--rows", "1000"]) == 0  # 2

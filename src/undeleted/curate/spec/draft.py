@@ -1,4 +1,4 @@
-"""A first spec, from the names and types of columns alone.
+"""A first spec, from the names and declared types of columns; from values only if somebody asks to peek.
 
 Bounds and categories are left for a person to decide: values taken from the data would be published without
 noise.  The draft does not parse until every one of them is filled in, so none can be forgotten.
@@ -6,8 +6,10 @@ noise.  The draft does not parse until every one of them is filled in, so none c
 
 import os
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 
+from undeleted.curate.spec.peek import Guess
 from undeleted.errors import NotFound
 
 DECIDE = "DECIDE"
@@ -23,6 +25,31 @@ _WHOLE = (
     "UBIGINT",
 )
 _REAL = ("FLOAT", "DOUBLE", "DECIMAL")
+_DATES = {"DATE": "day", "MONTH": "month", "TIMESTAMP": "second", "TIMESTAMP WITH TIME ZONE": "second"}
+_DATES |= {f"TIMESTAMP_{unit}": "second" for unit in ("S", "MS", "NS")}
+_AS = {  # types for the guesses
+    "number": "BIGINT",
+    "decimal": "DOUBLE",
+    "money": "MONEY",
+    "date": "DATE",
+    "month": "MONTH",
+    "time": "TIMESTAMP",
+    "boolean": "BOOLEAN",
+    "category": "VARCHAR",
+    "text": "TEXT",
+}
+UNDECLARED = [
+    "# The file declares no types: choose one for every column, or remove the column.",
+    '#   type = "number"    with min, max, step and out_of_range = "clamp", "error" or "drop"',
+    '#   type = "date"      with min, max such as 2020-01-31, and grain = "day", "month" or "second"',
+    '#   type = "category"  with values = ["…", "…"]',
+    '#   type = "boolean"   true and false, yes and no, 1 and 0',
+    "# `undeleted init --peek` reads values and guesses the types.",
+]
+PEEKED = [
+    "# The types were guessed from values (--peek): this draft rests on private data.  Check every guess,",
+    "# and do not publish the draft.",
+]
 
 
 def draft(
@@ -31,18 +58,24 @@ def draft(
     spec: Path,
     connection: str | None = None,
     person: str | None = None,
+    guesses: Mapping[str, Guess] | None = None,
 ) -> str:
     """The text of a spec; whatever a person must decide is marked DECIDE.
 
     `person` is the column that says whose record it is.  It is never guessed: a wrong guess would merge
-    people, or count one person several times.
+    people, or count one person several times.  With `guesses` from the values, the draft says so.
     """
     if person is not None and person not in columns:
-        raise NotFound(f"there is no column {person!r}.", f"The columns: {', '.join(columns)}.")
+        near = get_close_matches(person.lower(), [name.lower() for name in columns], n=1)
+        meant = [name for name in columns if near and name.lower() == near[0]]
+        hint = f"Did you mean {meant[0]!r}? " if meant else ""
+        raise NotFound(f"there is no column {person!r}.", f"{hint}The columns: {', '.join(columns)}.")
+    guesses = guesses or {}
     whose = _text(person) if person is not None else DECIDE
     lines = [
         "# What is published about this table, and its budget.  Replace every DECIDE: bounds and categories",
         "# are public, so they must come from what you know, not from the data.",
+        *(PEEKED if guesses else UNDECLARED if "" in columns.values() else []),
         "",
         "[data]",
         *_where(source, spec, connection),
@@ -61,7 +94,14 @@ def draft(
     for name, kind in columns.items():
         if name == person:
             continue
-        lines += [f"[columns.{_key(name)}]", *_column(kind), ""]
+        guess = guesses.get(name)
+        because = [f"# guessed from the values: {guess.why}"] if guess is not None else []
+        if guess is not None and guess.unique:
+            because.append(
+                "# no value occurs twice: it may be the id, or identify people; publish it nowhere"
+            )
+        kind = _AS[guess.type] if guess is not None else kind
+        lines += [*because, f"[columns.{_key(name)}]", *_column(kind), ""]
         if kind.split("(")[0] in (*_WHOLE, *_REAL):
             numbers.append(name)
     lines += ["[publish.people]", 'kind = "count"', ""]
@@ -89,6 +129,28 @@ def _where(source: str, spec: Path, connection: str | None) -> list[str]:
 
 def _column(kind: str) -> list[str]:
     kind = kind.split("(")[0]
+    if not kind:
+        return [f"type = {DECIDE}                # see above", 'missing = "error"            # or "drop"']
+    if kind in _DATES:
+        return [
+            'type = "date"',
+            f"grain = {_text(_DATES[kind])}",
+            f"min = {DECIDE}                 # such as 2020-01-31",
+            f"max = {DECIDE}",
+            'out_of_range = "clamp"       # or "error", "drop"',
+            'missing = "error"            # or "drop"',
+        ]
+    if kind == "MONEY":
+        return [
+            *_column("DOUBLE")[:-1],
+            'not_a_number = "error"       # signs and thousands separators are not read: remove them first',
+            'missing = "error"            # or "drop"',
+        ]
+    if kind == "TEXT":
+        return [
+            'type = "text"                # for a board; publish it nowhere else',
+            'missing = "error"            # or "drop"',
+        ]
     if kind in _WHOLE:
         return [
             'type = "number"',

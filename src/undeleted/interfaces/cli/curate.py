@@ -14,7 +14,7 @@ from undeleted.errors import BadFile, BadSetting, BadUsage
 from undeleted.foundations.types import Given, Json
 from undeleted.interfaces.cli.durations import seconds_of
 from undeleted.interfaces.cli.output import bar, renders, working
-from undeleted.interfaces.report.result import Result
+from undeleted.interfaces.report.result import Result, aligned, plain
 
 Store = Annotated[
     str | None,
@@ -42,30 +42,49 @@ def init(
         typer.Option(help="The column that says whose record it is; it is never guessed."),
     ] = None,
     out: Annotated[Path, typer.Option(help="The file for the draft.")] = Path("spec.toml"),
+    peek: Annotated[
+        bool,
+        typer.Option("--peek", help="Read values too, to guess types; the draft then rests on private data."),
+    ] = False,
 ) -> Result:
-    """Draft a spec from a table's column names and types; you choose the bounds."""
+    """Draft a spec from a table's column names and declared types; you choose the bounds.
+
+    No value is read, unless you ask to --peek.  CSV and JSON declare no types.
+    """
     from undeleted.curate.files import columns_of
     from undeleted.curate.spec.draft import DECIDE, draft
+    from undeleted.curate.spec.peek import Guess, in_words
+    from undeleted.curate.spec.peek import peek as guessed
 
     if out.exists():
         raise BadFile(str(out), "already exists; nothing was written.", "Name another file with --out.")
+    guesses: dict[str, Guess] = {}
     if connection is None:
         columns = columns_of(table)
+        if peek:
+            guesses = {name: g for name, g in guessed(table).items() if name != id}
     else:
+        if peek:
+            problem = "--peek reads files; the columns of a database have declared types."
+            raise BadUsage(problem, "Leave out --peek.")
         from undeleted.curate.connections import kinds_of, may_contain_secret
 
         if may_contain_secret(connection):
             remedy = "Set PGPASSWORD, or put the URL into an environment variable: --connection '$NAME'."
             raise BadUsage("the connection may contain a secret, which the spec would store.", remedy)
         columns = kinds_of(connection, table, out.parent)
-    text = draft(table, columns, out, connection, id)
+    text = draft(table, columns, out, connection, id, guesses)
     out.write_text(text, encoding="utf-8")
+    to_decide = text.count(f"= {DECIDE}") + text.count(f"[{DECIDE}]")
+    facts: Json = {"written": str(out), "columns": len(columns), "to_decide": to_decide}
+    if not guesses:
+        return Result(facts)
+    words = in_words(guesses)
+    below = "the draft rests on private data: check every guess, and do not publish it"
     return Result(
-        {
-            "written": str(out),
-            "columns": len(columns),
-            "to_decide": text.count(f"= {DECIDE}") + text.count(f"[{DECIDE}]"),
-        }
+        facts | {"guesses": words},
+        facts,
+        "\n".join([aligned({plain(name): plain(word) for name, word in words.items()}), below]),
     )
 
 

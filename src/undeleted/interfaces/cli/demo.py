@@ -53,7 +53,7 @@ def real_beside_simulated(seed: int) -> Json:
     simulator = simulate(histogram, schema, attacker)
     _, (ideal, ideal_cells) = ideal_game(curator, simulator, people, OWN, seeded(seed))
     edge = schema.columns[0].decode(BINS // 2 - 0.5)  # values are rounded to the nearest bin
-    value, low, high, confidence, _ = real[-1]
+    value, low, high, confidence, *_ = real[-1]
     return {
         "domain": DOMAIN,
         "real": [count for count, *_ in real],

@@ -184,9 +184,12 @@ class Curator:
         self.already = False  # whether the spec was published before, so that nothing was spent
 
     @classmethod
-    def open(cls, store: str | Path) -> "Curator":
-        """Open a store that was published before."""
-        return cls._of(open_store(str(store)), store)
+    def open(cls, store: str | Path, *, read_only: bool = False) -> "Curator":
+        """Open a store that was published before; `read_only` to show and check it without changing a file.
+
+        A file that this user cannot write to is opened like that by itself.
+        """
+        return cls._of(open_store(str(store), read_only=read_only), store)
 
     @classmethod
     def _of(cls, opened: Store, place: str | Path) -> "Curator":
@@ -432,9 +435,9 @@ class Curator:
         """Refuse if deletions are impossible now; this is tested by a write that changes nothing."""
         self.store.probe()
 
-    def copy_to(self, place: str) -> "Curator":
-        """Copy the store to another place; a later deletion reaches only one of the two."""
-        return Curator._of(copy_store(self.store, place), place)
+    def copy_to(self, place: str, *, new_key: bool = False) -> "Curator":
+        """Copy the store, perhaps under a new key; a later deletion reaches only one of the two."""
+        return Curator._of(copy_store(self.store, place, new_key=new_key), place)
 
     @overload
     def show(self, name: str) -> Publication: ...

@@ -1,4 +1,4 @@
-"""Plain `init` reads no value; with --peek it guesses types, says why, and writes no value, bound or count."""
+"""Plain `init` reads no value; with --peek it guesses types, says why, and writes no value or bound."""
 
 import json
 import re

@@ -170,6 +170,6 @@ def test_a_probe_writes_and_changes_nothing(place):
         held = sqlite3.connect(place, isolation_level=None)
         held.execute("BEGIN IMMEDIATE")
         store._db.execute("PRAGMA busy_timeout = 50")
-        with pytest.raises(StoreError, match="held by another"):
+        with pytest.raises(StoreError, match="is held by"):
             store.probe()
         held.close()

@@ -4,12 +4,15 @@ sqlite      one file, embedded: the default
 postgres    a schema of a PostgreSQL database, which many processes share: postgresql://…
 """
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from undeleted.curate.stores._buckets import Buckets
 from undeleted.curate.stores._contents import Additions, Publishing
 from undeleted.curate.stores._records import Records, needed, tag_of
+from undeleted.curate.stores._rotated_key import earlier_keys, rotated
 from undeleted.curate.stores._store import CHUNK, Deleted, Fold, Store
 from undeleted.errors import BadConnection, StoreError, UndeletedError
 from undeleted.foundations.schema import Schema
@@ -28,15 +31,17 @@ __all__ = [
     "create_store",
     "key_file_of",
     "open_store",
+    "restoring",
     "shown",
     "store_exists",
     "tag_of",
 ]
 
 
-def open_store(place: str) -> Store:
-    """Open an existing store."""
-    opened: Store = _kind(place).open(place)
+def open_store(place: str, *, read_only: bool = False) -> Store:
+    """Open an existing store; a database has rights of its own, and needs no `read_only`."""
+    kind = _kind(place)
+    opened: Store = kind.open(place, read_only=True) if read_only and kind.in_a_file else kind.open(place)
     return opened
 
 
@@ -72,12 +77,15 @@ def key_file_of(place: str) -> str:
     return path
 
 
-def copy_store(store: Store, place: str) -> Store:
-    """Copy a store to another place: state, records, version and key."""
+def copy_store(store: Store, place: str, *, new_key: bool = False) -> Store:
+    """Copy a store to another place: state, records, version and key; or with a new key, and marks of it."""
     copied: Store | None = None
+    key = store.key
+    if new_key:
+        key = rotated(os.urandom(32), (*earlier_keys(store.key), bytes(store.key)))
     try:
-        with store.taken() as contents:
-            copied = _kind(place).filled(place, lambda _: contents, store.key)
+        with store.taken(key if new_key else None) as contents:
+            copied = _kind(place).filled(place, lambda _: contents, key)
     except UndeletedError as error:
         if copied is None:
             raise
@@ -89,6 +97,17 @@ def copy_store(store: Store, place: str) -> Store:
         raise StoreError(problem, "Remove the copy and its key, then copy again.") from None
     assert copied is not None
     return copied
+
+
+@contextmanager
+def restoring(place: str) -> Iterator[str]:
+    """Where to prepare a store that shall be at `place`; a file gets its name when everything is done."""
+    kind = _kind(place)
+    if not kind.in_a_file:
+        yield place
+        return
+    with kind.prepared(place) as unfinished:
+        yield unfinished
 
 
 def _kind(place: str) -> Given:

@@ -15,6 +15,7 @@ from hashlib import blake2b
 import numpy as np
 
 from undeleted.curate.stores._buckets import TAG
+from undeleted.curate.stores._rotated_key import earlier_keys
 from undeleted.foundations.schema import Column, Record, Schema, Table, Text
 from undeleted.foundations.types import Given, Json
 
@@ -23,9 +24,20 @@ EMPTY = bytes(TAG)
 
 def tag_of(key: bytes, person: str) -> bytes:
     """The tag of an id; never all zeros, which means no record."""
-    tag = blake2b(
-        person.encode("utf-8", "surrogatepass"), digest_size=TAG, key=key, person=b"undeleted-id"
-    ).digest()
+    first, *later = (*earlier_keys(key), key)
+    tag = _hashed(first, person.encode("utf-8", "surrogatepass"))
+    for each in later:
+        tag = retagged(each, tag)
+    return tag
+
+
+def retagged(key: bytes, tag: bytes) -> bytes:
+    """The tag under a new key, from the tag under the key that it replaces."""
+    return _hashed(key, b"undeleted-tag" + tag)
+
+
+def _hashed(key: bytes, text: bytes) -> bytes:
+    tag = blake2b(text, digest_size=TAG, key=bytes(key), person=b"undeleted-id").digest()
     return tag if tag != EMPTY else b"\x01" + tag[1:]
 
 

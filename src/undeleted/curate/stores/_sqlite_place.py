@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+from undeleted.curate.stores._rotated_key import earlier_keys, rotated
 from undeleted.errors import AlreadyExists, StoreError
 
 _PRAGMAS = (
@@ -21,6 +22,7 @@ _PRAGMAS = (
 
 
 BUSY = 30.0  # seconds that a process waits for another
+_WRITE_LOCK = 120  # the byte of the log's index that a writer locks (SQLite's file format, 2.3)
 
 
 def connect(path: str) -> sqlite3.Connection:
@@ -32,6 +34,44 @@ def connect(path: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def connect_reading(path: str) -> sqlite3.Connection:
+    """Open a file that cannot be written, or must not be.
+
+    Beside a log, SQLite needs a folder that it can write to; without one, the file alone is everything.
+    """
+    address = f"file:{quote(os.path.abspath(path))}?mode=ro"
+    log = Path(f"{path}-wal")
+    alone = not log.exists() or log.stat().st_size == 0
+    for options in ("", "&immutable=1") if alone else ("",):
+        reading = sqlite3.connect(address + options, uri=True, isolation_level=None, check_same_thread=False)
+        try:
+            reading.execute("SELECT count(*) FROM sqlite_master").fetchall()
+            return reading
+        except sqlite3.OperationalError as error:
+            reading.close()
+            problem = error
+    raise problem
+
+
+def is_writable(path: str) -> bool:
+    """Whether this user may write to a store: to its file, and to the log beside it."""
+    return os.access(path, os.W_OK) and os.access(Path(path).parent, os.W_OK)
+
+
+def holder_of(path: str) -> str:
+    """Which process holds the lock for writing, as far as the system says."""
+    try:
+        inode = os.stat(f"{path}-shm").st_ino
+        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+            _, _, _, access, process, where, first, last, *_ = line.split()
+            mine = where.rpartition(":")[2] == str(inode) and access == "WRITE"
+            if mine and int(first) <= _WRITE_LOCK and (last == "EOF" or int(last) >= _WRITE_LOCK):
+                return f"process {process}" if int(process) != os.getpid() else "this process"
+    except (OSError, ValueError):
+        pass
+    return "another process"
 
 
 def is_database(path: str) -> bool:
@@ -156,13 +196,23 @@ def clear(path: str) -> None:
             Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
+def remove(path: str) -> None:
+    """Remove all files of a store."""
+    for suffix in ("", "-wal", "-shm", ".key", ".lock"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
 def write_key(path: Path, key: bytes | None = None) -> bytes:
-    """Write a new key file, with a new key unless one is given; return the key."""
+    """Write a new key file, with a new key unless one is given; return the key.
+
+    Keys that were replaced come first, one per line: the tags of ids are nested in them.
+    """
     key = key or os.urandom(32)
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(key.hex() + "\n")
+        for each in (*earlier_keys(key), key):
+            file.write(each.hex() + "\n")
     return key
 
 
@@ -172,21 +222,26 @@ def read_key(path: str) -> bytes:
 
 def key_of(file: Path, store: str) -> bytes:
     """Read the key of a store from its file."""
+    keys: list[bytes] = []
     try:
-        key = bytes.fromhex(file.read_text(encoding="ascii"))
+        keys = [bytes.fromhex(line) for line in file.read_text(encoding="ascii").split()]
     except FileNotFoundError:
         problem = f"{file} is missing: without it nobody's record in {store} can be found."
         raise StoreError(problem, "Restore the key file that was made with the store.") from None
+    except PermissionError:
+        raise StoreError(f"{file} cannot be read by this user.", "Check its permissions.") from None
     except (OSError, ValueError):
-        key = b""
-    if len(key) != 32:
+        pass
+    if not keys or any(len(key) != 32 for key in keys):
         raise StoreError(f"{file} is not a key file.", "Restore the key file that was made with the store.")
-    return key
+    return rotated(keys[-1], keys[:-1])
 
 
 def wrong(path: str, error: sqlite3.Error | OSError) -> StoreError:
     """Translate an error of SQLite or the disk into a message."""
     said = str(error)
+    if isinstance(error, PermissionError):
+        said = "readonly"
     for words, problem, remedy in (
         ("No space left", "is on a full disk; nothing was changed.", "Free some space and try again."),
         ("File too large", "could not be written; nothing was changed.", "Check the disk and try again."),
@@ -201,7 +256,11 @@ def wrong(path: str, error: sqlite3.Error | OSError) -> StoreError:
             "cannot be written; the store is unchanged.",
             "Check the permissions of the file and its folder.",
         ),
-        ("locked", "is held by another process for more than 30 s; nothing was changed.", "Try again."),
+        (
+            "locked",
+            f"is held by {holder_of(path)} for more than {BUSY:.0f} s; nothing was changed.",
+            "Wait for it to end, or stop it.",
+        ),
         ("not a database", "is not a store.", "Name the store with --store."),
         ("no such table", "is not a store.", "Name the store with --store."),
     ):

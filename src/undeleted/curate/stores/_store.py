@@ -33,7 +33,7 @@ from undeleted.curate.stores._cells import PendingChanges, add_up, is_board, sha
 from undeleted.curate.stores._contents import Additions, Contents, Post, State, Taken
 from undeleted.curate.stores._held_back import masked, unmasked
 from undeleted.curate.stores._json_descriptions import build, describe
-from undeleted.curate.stores._records import Records, needed, tag_of
+from undeleted.curate.stores._records import Records, needed, retagged, tag_of
 from undeleted.curate.stores._sealed import MARK, digest, mark, seal, state_mark, unsealed
 from undeleted.errors import StoreError, UnknownName
 from undeleted.foundations.arrays import IntArray
@@ -80,6 +80,20 @@ def _absent(tags: Sequence[bytes], there: set[bytes]) -> tuple[int, ...]:
     return tuple(positions)
 
 
+def _retagged(slots: Given, key: bytes | None) -> Given:
+    """Slots with their tags under a new key."""
+    if key is None or not len(slots):
+        return slots
+    tags = b"".join(retagged(key, slot[:TAG].tobytes()) for slot in slots)
+    return np.concatenate([np.frombuffer(tags, dtype=np.uint8).reshape(-1, TAG), slots[:, TAG:]], axis=1)
+
+
+def _remarked(post: Post, key: bytes | None) -> Post:
+    """A post with its mark under a new key."""
+    number, board, data = post
+    return post if key is None else (number, board, data[:-MARK] + mark(key, number, board, data[:-MARK]))
+
+
 @dataclass(frozen=True)
 class Fold:
     """Hold deletions back until `people` have left, or the first of them left `after` seconds ago."""
@@ -92,6 +106,7 @@ class Store(ABC):
     """An open store."""
 
     path: str  # as it may be shown: without a password
+    in_a_file = False
     erases_by_itself = True  # `erase` leaves nothing for `vacuum`
     how_to_erase = "another process is reading; the next command finishes it"
 
@@ -167,6 +182,10 @@ class Store(ABC):
     @abstractmethod
     def _writing(self) -> AbstractContextManager[None]:
         """A write transaction: all or nothing."""
+
+    def _copying(self) -> AbstractContextManager[None]:
+        """A transaction during which nothing changes."""
+        return self._writing()
 
     @abstractmethod
     def _state(self, *, write: bool = False) -> State:
@@ -255,7 +274,7 @@ class Store(ABC):
         """A publication's current release and its version, in one consistent view."""
         if name not in self.mechanisms:
             with self._reading():
-                self._refresh()
+                self._refresh()  # it may have been published since
         if name not in self.mechanisms:
             raise UnknownName("publications", name, tuple(self.mechanisms))
         number = list(self.mechanisms).index(name)
@@ -497,9 +516,9 @@ class Store(ABC):
     # -- copying
 
     @contextmanager
-    def taken(self) -> Iterator[Contents]:
-        """The contents of this store, to be copied; writers are locked out meanwhile."""
-        with self._writing():
+    def taken(self, new_key: bytes | None = None) -> Iterator[Contents]:
+        """The contents of this store, to be copied, perhaps under a new key; writers are locked out."""
+        with self._copying():
             state = self._state(write=True)
             own, shapes = self._read_meta()
             portable = (
@@ -517,9 +536,14 @@ class Store(ABC):
             def meta() -> dict[str, str]:
                 if self._state() != state:  # a last check, which fails if the transaction was lost
                     raise StoreError(f"{self.path} changed while it was copied.", "Copy it again.")
-                return {name: own[name] for name in portable if name in own}
+                meta = {name: own[name] for name in portable if name in own}
+                if new_key is not None:
+                    meta |= {"tag": tag_of(new_key, "").hex(), "digest": digest(new_key, self._noise())}
+                return meta
 
             held = [(c, d) for c, d in self._read_held(range(self._chunks[-1])).items() if any(d)]
+            if new_key is not None:
+                held = [(c, masked(new_key, c, unmasked(self._key, c, data))) for c, data in held]
             yield Taken(
                 shapes,
                 [self._read_cells(i) for i in range(len(self._sizes))],
@@ -527,8 +551,8 @@ class Store(ABC):
                 held,
                 None,
                 self.schema.rows_per_person,
-                self._slots,
-                lambda: iter(sorted(self._read_posts())),
+                lambda: (_retagged(slots, new_key) for slots in self._slots()),
+                lambda: (_remarked(post, new_key) for post in sorted(self._read_posts())),
                 meta,
             )
 

@@ -331,8 +331,8 @@ class PostgresStore(Store):
         raise self._unknown()
 
     @contextmanager
-    def taken(self) -> Iterator[Contents]:
-        with in_words(self.path), super().taken() as contents:
+    def taken(self, new_key: bytes | None = None) -> Iterator[Contents]:
+        with in_words(self.path), super().taken(new_key) as contents:
             self._run("SET LOCAL idle_in_transaction_session_timeout = 0")  # copying may take long
             yield contents
 

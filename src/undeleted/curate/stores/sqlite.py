@@ -35,11 +35,14 @@ from undeleted.curate.stores._sqlite_place import (
     clear,
     clear_index,
     connect,
+    connect_reading,
     is_database,
+    is_writable,
     move,
     publisher,
     read_key,
     refuse_what_is_there,
+    remove,
     write_key,
     wrong,
 )
@@ -56,6 +59,8 @@ IN_PASSING = 1.0  # seconds that opening and closing wait for readers, to erase 
 class SqliteStore(Store):
     """A store in a file, or in memory."""
 
+    in_a_file = True
+
     def __init__(
         self,
         path: str,
@@ -64,7 +69,7 @@ class SqliteStore(Store):
         given: str = "",
         known: Mapping[str, Given] | None = None,
     ) -> None:
-        self.path, self._db = path, connection
+        self.path, self._db, self._read_only = path, connection, False
         self._index_is_clear = path == MEMORY  # whether the log's index lists no written pages
         self._written = self._reached = (0, 0)  # progress that was written, and that is known to be in place
         self._end = weakref.finalize(self, connection.close)  # if the store is dropped without being closed
@@ -122,9 +127,35 @@ class SqliteStore(Store):
                 raise
         return cls.open(path, made.mechanisms)
 
+    @staticmethod
+    @contextmanager
+    def prepared(path: str) -> Iterator[str]:
+        """A place beside a store's, whose files get the store's names at the end; else nothing is left."""
+        path = os.path.realpath(path)
+        with publisher(path):
+            beside = f"{path}.restoring"
+            if Path(beside).exists() and not Path(path).exists():  # of a restoration that was killed
+                Path(f"{path}.key").unlink(missing_ok=True)
+            remove(beside)
+            refuse_what_is_there(path)
+            try:
+                yield beside
+                os.replace(f"{beside}.key", f"{path}.key")
+                move(Path(beside), path)
+                sync(Path(path).parent)
+            except OSError as error:
+                raise wrong(path, error) from None
+            finally:
+                remove(beside)
+
     @classmethod
-    def open(cls, path: str, known: Mapping[str, Given] | None = None) -> "SqliteStore":
-        """Open a store, and erase what an earlier process deleted but had no time to erase."""
+    def open(
+        cls, path: str, known: Mapping[str, Given] | None = None, *, read_only: bool = False
+    ) -> "SqliteStore":
+        """Open a store, and erase what an earlier process deleted but had no time to erase.
+
+        With `read_only`, or if this user cannot write to it, nothing is changed and nobody is deleted.
+        """
         if Path(path).is_dir():
             raise StoreError(f"{path} is a folder.", "Name a file for the store.")
         if not Path(path).is_file():
@@ -132,9 +163,9 @@ class SqliteStore(Store):
         if not is_database(path):
             raise StoreError(f"{path} is not a store.", "Name another file.")
         given, path = path, os.path.realpath(path)  # the log and the key are beside the file itself
-        key = read_key(path)
+        key, read_only = read_key(path), read_only or not is_writable(path)
         try:
-            connection = connect(path)
+            connection = connect_reading(path) if read_only else connect(path)
         except sqlite3.DatabaseError as error:
             raise wrong(path, error) from None
         try:
@@ -164,6 +195,13 @@ class SqliteStore(Store):
         if problems := foreign(connection) if stored["format"] == str(FORMAT) else []:
             connection.close()
             raise StoreError(f"{path}: {problems[0]}.", DAMAGED)
+        store._read_only = read_only
+        if read_only:
+            if stored["format"] == str(FORMAT):
+                return store
+            store.close()
+            problem = f"{path} has an older format, and cannot be written here."
+            raise StoreError(problem, "Open it once as a user who may write to it: that upgrades it.")
         if stored["format"] != str(FORMAT):
             migrate(store)
             store._end.detach()
@@ -196,6 +234,8 @@ class SqliteStore(Store):
         """
         if not self.erasure_pending:
             return True
+        if self._read_only:
+            return False
         try:
             with self._lock:
                 self._db.execute(f"PRAGMA busy_timeout = {round(1000 * timeout)}")
@@ -221,6 +261,8 @@ class SqliteStore(Store):
 
     @property
     def erasure_pending(self) -> bool:
+        if self._read_only:
+            return self._log_size() > 0
         return self.path != MEMORY and (self._log_size() > 0 or not self._index_is_clear)
 
     def _log_size(self) -> int:
@@ -237,11 +279,16 @@ class SqliteStore(Store):
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """A write transaction; it never reports a write as durable that went into a file nobody can find."""
+        if self._read_only:
+            raise wrong(self.path, PermissionError("readonly"))
         self._require_place()
         with self._transaction("IMMEDIATE"):
             yield
         self._reached = max(self._reached, self._written)
         self._require_place()
+
+    def _copying(self) -> AbstractContextManager[None]:
+        return self._reading() if self._read_only else self._writing()
 
     def _require_place(self) -> None:
         if self._presence is not None:

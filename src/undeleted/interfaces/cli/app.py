@@ -53,6 +53,8 @@ CURATE: dict[Given, str] = {
     curate.status: "status --json",
     curate.check: "check --store people.db",
     curate.export: "export ages --format csv --out ages.csv",
+    stores.backup: "backup people.backup --store people.db",
+    stores.restore: "restore people.backup --leavers left-since.txt --store people.db",
 }
 
 

@@ -464,6 +464,12 @@ def _ids(ids: list[str] | None, source: Path | None, column: str = "") -> Iterat
         raise BadFile(name, f"cannot be read ({why}).", "Give UTF-8 text with one id per line.") from None
 
 
+def ids_in(source: Path) -> list[str]:
+    """All ids of a file with one per line."""
+    with _ids(None, source) as people:
+        return list(people)
+
+
 def _is_table(source: Path) -> bool:
     """Whether a file of ids is a table by its name: of another kind than text, or with several columns."""
     kind = source.suffix.lower()

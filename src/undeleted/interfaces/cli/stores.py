@@ -1,12 +1,14 @@
-"""Copy a store to another place, and erase old versions of rows that a database keeps."""
+"""Copy, back up and restore a store; erase old versions of rows that a database keeps."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from undeleted.errors import AlreadyExists, StoreError
-from undeleted.interfaces.cli.curate import Store, store_at
-from undeleted.interfaces.cli.output import renders, working
+from undeleted.errors import AlreadyExists, BadUsage, StoreError
+from undeleted.foundations.types import Json
+from undeleted.interfaces.cli.curate import Store, ids_in, store_at
+from undeleted.interfaces.cli.output import bar, renders, working
 from undeleted.interfaces.report.result import Result
 
 COPY = "Example: undeleted store copy people.db 'postgresql://curator@db/app?schema=people'"
@@ -24,14 +26,29 @@ def group() -> typer.Typer:
 def copy(
     source: Annotated[str, typer.Argument(help="A store: a file, or postgresql://…")],
     target: Annotated[str, typer.Argument(help="The place for the copy; it must be empty.")],
+    new_key: Annotated[
+        bool, typer.Option("--new-key", help="Give the copy a new key: receipts of the old one become void.")
+    ] = False,
 ) -> Result:
     """Copy a store with its state, records and key; check both.  The source is not changed.
 
-    From then on, delete in only one of the two and remove the other, or they will diverge.
+    From then on, delete in only one of the two and remove the other, or they will diverge.  With --new-key
+    the copy has a new key, for the case that the old one may be known to others.
     """
+    facts, text = _copied(source, target, new_key=new_key)
+    text["next"] = "delete in the copy from now on, and remove the source with its key"
+    if new_key:
+        text["receipts"] = (
+            "those of the old key are void: `undeleted publish SPEC --receipts` writes new ones"
+        )
+    return Result(facts, text, code=int(bool(facts["problems"])))
+
+
+def _copied(source: str, target: str, *, new_key: bool = False, read_only: bool = False) -> tuple[Json, Json]:
+    """Copy a store and check both; return what to print."""
     from undeleted.curate.curator import Curator
 
-    with Curator.open(source) as first:
+    with Curator.open(source, read_only=read_only) as first:
         path = first.store.path
         with working("checking the source"):
             problems = first.check()
@@ -41,27 +58,82 @@ def copy(
             )
         try:
             with working(f"copying {path}"):
-                second = first.copy_to(target)
+                second = first.copy_to(target, new_key=new_key)
         except AlreadyExists as error:
             raise StoreError(error.what, "Name a place where nothing exists.") from None
         with second:
             copy_problems, status = second.check(), second.status()
-            facts = {
+            facts: Json = {
                 "from": path,
                 "to": second.store.path,
                 "publications": list(status.publications),
                 "version": status.version,
                 "held": status.held,
                 "intact": not copy_problems,
+                "problems": copy_problems,
             }
     text = {
         "copied": f"{facts['from']} → {facts['to']}",
         "publications": ", ".join(status.publications),
         "version": f"v{facts['version']}",
         "intact": f"{'yes' if not copy_problems else copy_problems[0]}: both sides were checked",
-        "next": "delete in the copy from now on, and remove the source with its key",
     }
-    return Result(facts | {"problems": copy_problems}, text, code=int(bool(copy_problems)))
+    return facts, text
+
+
+@renders
+def backup(
+    target: Annotated[Path, typer.Argument(help="The file for the backup; its key is written beside it.")],
+    store: Store = None,
+) -> Result:
+    """Write a backup of a store to a file, with its key; check both.
+
+    A backup holds the records of everybody who is there now, also of those who leave later: keep it no
+    longer than you need, and write down who leaves, outside of the store, until you have removed it.
+    """
+    facts, text = _copied(store_at(store), str(target))
+    text["keep"] = "a list of who leaves from now on, until this backup is removed: `restore` needs it"
+    return Result(facts, text, code=int(bool(facts["problems"])))
+
+
+@renders
+def restore(
+    source: Annotated[Path, typer.Argument(help="A backup that `undeleted backup` wrote.")],
+    leavers: Annotated[
+        Path | None, typer.Option(help="A file with the ids of all who left since, one per line.")
+    ] = None,
+    nobody_left: Annotated[
+        bool, typer.Option("--nobody-left", help="Nobody has left since the backup was written.")
+    ] = False,
+    store: Store = None,
+) -> Result:
+    """Restore a store from a backup, and delete again everybody who left since.
+
+    A backup brings back those who left after it was written.  The store has no list of them, by design, so
+    you must bring one: --leavers FILE, or --nobody-left.  Nothing is spent: the noise is that of the backup.
+    """
+    from undeleted.curate.curator import Curator
+    from undeleted.curate.stores import restoring, shown
+
+    if (leavers is None) == (not nobody_left):
+        problem = "a backup brings back everybody who left after it was written."
+        raise BadUsage(problem, "Give --leavers FILE with their ids, or --nobody-left.")
+    if not source.is_file():
+        raise StoreError(f"there is no backup at {source}.", "Name the file that `undeleted backup` wrote.")
+    people = [] if leavers is None else ids_in(leavers)
+    with restoring(store_at(store)) as place:  # it gets its name when those who left are gone again
+        facts, text = _copied(str(source), place, read_only=True)
+        facts |= {"to": shown(store_at(store)), "deleted": 0, "unknown": 0}
+        text["copied"] = f"{facts['from']} → {facts['to']}"
+        if people:
+            with Curator.open(place) as curator, bar("deleting") as progress:
+                done = curator.delete(people, progress=progress.advance)
+                facts |= {"deleted": done.deleted, "unknown": done.unknown, "version": done.version}
+                problems = curator.check()
+                facts |= {"intact": not problems, "problems": problems}
+    text = {"restored": text.pop("copied"), **text, "version": f"v{facts['version']}"}
+    text["deleted again"] = f"{facts['deleted']:,} of {len(people):,} who left since"
+    return Result(facts, text, code=int(bool(facts["problems"])))
 
 
 @renders

@@ -9,6 +9,7 @@
     stores        the current state, and what makes it forget: one SQLite file, or a PostgreSQL schema
     receipts      a person's receipt, and the certificate of deletion
     answers       answers as tables: labels, estimate, interval, confidence, version
+    notebook      the same for notebooks, with bars
     curator       publish, delete, show, status, check: the entry point for records
     publishing    from a data frame to a curator in one call
     files, connections, kernels, durable    tables from files, databases by address, compiled loops, fsync

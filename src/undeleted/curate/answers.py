@@ -7,9 +7,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from undeleted.curate.publications import kinds_that_answer
+import numpy as np
+
+from undeleted.curate.publications import kinds_that_answer, kinds_that_predict
 from undeleted.curate.releases.publishable import Answers
 from undeleted.errors import BadQuestion
+from undeleted.foundations.schema import Schema, Table
 from undeleted.foundations.types import Given, Json
 
 if TYPE_CHECKING:
@@ -47,6 +50,23 @@ def rows(name: str, version: int, answered: Answers, confidence: float) -> Itera
             "confidence": confidence if number else None,
             "version": version,
         }
+
+
+def predictions(publication: Given, table: Table) -> list[Json]:
+    """A prediction for every row on the grid, from a current release; None where a feature is missing."""
+    mechanism = publication.mechanism
+    there = table.complete(mechanism.over)
+    codes = np.column_stack([table.codes[c.name].astype(np.int64) for c in mechanism.over])
+    predicted = mechanism.predictions(publication.release, codes)
+    return [{"row": i, **(predicted[i] if known else {"prediction": None})} for i, known in enumerate(there)]
+
+
+def features_of(publication: Given) -> Schema:
+    """The columns that a model predicts from; anything else is refused."""
+    if publication.mechanism.kind not in kinds_that_predict():
+        remedy = f"Name a publication of kind {', '.join(kinds_that_predict())}."
+        raise BadQuestion("only models predict.", remedy)
+    return Schema(list(publication.mechanism.over))
 
 
 def as_arrow(table: Iterable[Json]) -> "pa.Table":

@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from html import escape
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
@@ -21,10 +20,11 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from undeleted.curate import files
-from undeleted.curate.answers import answers, as_arrow, rows
+from undeleted.curate.answers import answers, as_arrow, features_of, predictions, rows
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.engines.scan import Scanned, scan
 from undeleted.curate.mechanisms.bulletin_board import BulletinBoard
+from undeleted.curate.notebook import as_html
 from undeleted.curate.releases.exact_totals import ExactTotals
 from undeleted.curate.releases.subtracting import Subtracting
 from undeleted.curate.spec import Spec
@@ -101,13 +101,27 @@ class Publication:
             raise MissingExtra("to_polars", "polars", "frames") from None
         return polars.DataFrame(self.to_arrow(confidence=confidence, **questions))
 
+    def to_csv(self, path: str | Path, *, confidence: float = 0.95, **questions: Given) -> None:
+        """The same into a CSV file."""
+        import pyarrow.csv
+
+        pyarrow.csv.write_csv(self.to_arrow(confidence=confidence, **questions), str(path))
+
+    def predict(self, rows: Given) -> list[Json]:
+        """A prediction for each of these rows, if this is a model: `prediction`, and what else it gives.
+
+        The rows are a frame, a mapping of columns, a list of mappings, or the path of a file.
+        """
+        schema = features_of(self)
+        table = files.read(str(rows), schema) if isinstance(rows, str | Path) else schema.table(rows)
+        return predictions(self, table)
+
+    def __repr__(self) -> str:
+        return f"Publication({self.name!r}, kind={self.mechanism.kind!r}, version={self.version})"
+
     def _repr_html_(self) -> str:
-        """The answers as a table, in notebooks."""
-        table = self.to_arrow()
-        head = "".join(f"<th>{escape(name)}</th>" for name in table.column_names)
-        lines = ("".join(f"<td>{escape(str(v))}</td>" for v in row.values()) for row in table.to_pylist())
-        body = "".join(f"<tr>{line}</tr>" for line in lines)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        """The answers as a table with bars, in notebooks."""
+        return as_html(self.to_arrow().to_pylist())
 
     def estimate(self, confidence: float = 0.95) -> Estimate:
         """The published value as one number, with its interval."""
@@ -453,6 +467,19 @@ class Curator:
             raise UnknownName("publications", name, ())
         release, version = self.store.release(name)
         return Publication(self.store.mechanisms[name], release, version, name)
+
+    def to_arrow(self, *, confidence: float = 0.95) -> "pa.Table":
+        """The answers of all publications as one Arrow table."""
+        every = (each.to_arrow(confidence=confidence).to_pylist() for each in self.show().values())
+        return as_arrow(row for several in every for row in several)
+
+    def to_pandas(self, *, confidence: float = 0.95) -> "pd.DataFrame":
+        """The same as a pandas frame."""
+        return self.to_arrow(confidence=confidence).to_pandas()
+
+    def _repr_html_(self) -> str:
+        """All answers as tables with bars, in notebooks."""
+        return "".join(each._repr_html_() for each in self.show().values())
 
     def status(self) -> Status:
         """What is published, what it has cost, and whether something waits to be erased."""

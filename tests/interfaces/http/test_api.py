@@ -22,6 +22,8 @@ DOCUMENT = {  # every address, and whose it is
     ("GET", "/metrics"): {"operator", "reader"},
     ("GET", "/v1/publications"): {"reader", "operator"},
     ("GET", "/v1/publications/{name}"): {"reader", "operator"},
+    ("GET", "/v1/publications/{name}/export"): {"reader", "operator"},
+    ("POST", "/v1/publications/{name}/predictions"): {"reader", "operator"},
     ("POST", "/v1/publications"): {"operator"},
     ("POST", "/v1/receipts"): {"operator"},
     ("GET", "/v1/status"): {"operator"},
@@ -30,6 +32,10 @@ DOCUMENT = {  # every address, and whose it is
     ("GET", "/v1/deletions/bulk/{stream}"): {"operator"},
 }
 BODIES = {
+    ("POST", "/v1/publications/{name}/predictions"): (
+        {"Content-Type": "application/json"},
+        b'{"rows": [{"age": 3}]}',
+    ),
     ("POST", "/v1/deletions/bulk"): ({"Content-Type": "application/x-ndjson"}, b'{"id": "nobody"}\n'),
     ("POST", "/v1/publications"): ({"Content-Type": "application/json"}, json.dumps({"spec": SPEC}).encode()),
     ("POST", "/v1/receipts"): ({"Content-Type": "application/json"}, json.dumps({"spec": SPEC}).encode()),

@@ -279,10 +279,10 @@ def _end(text: str) -> float | str:
 
 def _predictions(name: str, publication: Given, source: Path) -> Result:
     """One line per row, from the current release."""
-    from undeleted.interfaces.report.questions import predictions
+    from undeleted.interfaces.report.questions import predicted
     from undeleted.interfaces.report.result import in_digits
 
-    rows = predictions(publication, str(source))
+    rows = predicted(publication, str(source))
     lines = []
     for row in rows:
         value = row["prediction"]
@@ -407,32 +407,37 @@ def check(store: Store = None) -> Result:
 
 
 def export(
-    name: Annotated[str, typer.Argument(help="A publication.")],
-    form: Annotated[Literal["json", "csv", "parquet"], typer.Option("--format", help="The format.")] = "json",
+    name: Annotated[str | None, typer.Argument(help="A publication; all of them by default.")] = None,
+    form: Annotated[
+        Literal["json", "csv", "parquet", "arrow"], typer.Option("--format", help="The format.")
+    ] = "json",
     out: Annotated[Path | None, typer.Option(help="The output file; standard output by default.")] = None,
     cells: Annotated[
         bool, typer.Option("--cells", help="The noisy cells themselves, instead of the answers.")
     ] = False,
+    quantile: Annotated[float | None, typer.Option(help="As for show, of one publication.")] = None,
+    where: Annotated[list[str] | None, typer.Option(help="As for show, of one publication.")] = None,
+    by: Annotated[list[str] | None, typer.Option(help="As for show, of one publication.")] = None,
     confidence: Annotated[float, typer.Option(help="The confidence of the intervals.")] = 0.95,
     store: Store = None,
 ) -> None:
-    """Write a publication's answers as a table: labels, estimate, interval, confidence, version."""
+    """Write answers as a table: labels, estimate, interval, confidence, version."""
     from undeleted.curate.curator import Curator
-    from undeleted.interfaces.cli.exporting import written
+    from undeleted.interfaces.report.exporting import exported
 
+    asked = {"quantile": quantile, "where": where, "by": by}
+    if name is None and (cells or any(value not in (None, []) for value in asked.values())):
+        raise BadUsage("this needs one publication.", "Name it, as in: undeleted export NAME --by city.")
+    if out is not None and not out.parent.is_dir():
+        raise BadFile(str(out), "cannot be written.", "Name a file in a folder that exists.")
     with Curator.open(store_at(store)) as curator:
-        publication = curator.show(name)
-        rows = (
-            publication.mechanism.rows(publication.release)
-            if cells
-            else publication.to_arrow(confidence=confidence).to_pylist()
-        )
-    data = written(name, publication.version, rows, form, "cells" if cells else "answers")
+        publications = curator.show() if name is None else {name: curator.show(name)}
+    data = exported(publications, form, cells=cells, confidence=confidence, asked=asked)
     if out is not None:
         out.write_bytes(data)
         return
-    if form == "parquet" and sys.stdout.isatty():
-        raise BadUsage("parquet cannot be printed on a terminal.", "Name a file with --out.")
+    if form in ("parquet", "arrow") and sys.stdout.isatty():
+        raise BadUsage(f"{form} cannot be printed on a terminal.", "Name a file with --out.")
     sys.stdout.buffer.write(data)
 
 

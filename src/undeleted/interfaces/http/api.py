@@ -3,6 +3,8 @@
     people      POST /v1/deletions                      exchange a receipt for a certificate
                 GET  /v1/data-set                       the public key
     readers     GET  /v1/publications[/NAME]            with intervals and versions
+                GET  /v1/publications/NAME/export       as CSV, JSON, Parquet or Arrow
+                POST /v1/publications/NAME/predictions  of a model
     operators   POST /v1/publications, /v1/receipts     publish an uploaded table; get its receipts
                 GET  /v1/status, /v1/check
                 POST /v1/deletions/bulk                 one JSON line per id, resumable
@@ -13,7 +15,7 @@ Each role may use only its own endpoints; operators may also read.
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Annotated
+from typing import Annotated, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -34,15 +36,18 @@ from undeleted.interfaces.http.models import (
     DataSetBody,
     Leaving,
     Left,
+    Predicted,
     PublicationBody,
     Publications,
     Publish,
     PublishedBody,
     StatusBody,
     Stream,
+    ToPredict,
 )
 from undeleted.interfaces.http.problems import documented
 from undeleted.interfaces.http.service import Service
+from undeleted.interfaces.report.exporting import FORMS
 from undeleted.interfaces.report.store_results import check_result
 
 JSON = "the body must be sent as application/json."
@@ -51,6 +56,7 @@ Name = Annotated[str, Path(max_length=256, description="The name of a publicatio
 Number = Annotated[float | None, Query(allow_inf_nan=False)]
 Texts = Annotated[list[str] | None, Query(max_length=16)]
 QUESTIONS = {"quantile", "low", "high", "where", "by", "correlation", "regression", "confidence"}
+Body = TypeVar("Body", Publish, ToPredict)
 StreamName = r"^[A-Za-z0-9._-]{1,64}$"
 
 api = APIRouter(prefix="/v1")
@@ -168,6 +174,46 @@ async def publication(
     )
 
 
+@api.get(
+    "/publications/{name}/export",
+    response_class=Response,
+    responses={
+        200: {"content": {kind: {"schema": {"type": "string"}} for kind in FORMS.values()}},
+        **documented(401, 403, 404, 409, 422),
+    },
+    summary="The answers of one publication as a file",
+    **readers,
+)
+async def export(
+    request: Request,
+    name: Name,
+    form: Annotated[Literal["json", "csv", "parquet", "arrow"], Query(alias="format")] = "csv",
+    confidence: Annotated[float, Query(ge=0.01, le=0.999999, description="Of the intervals.")] = 0.95,
+) -> Response:
+    """The same table as `undeleted export` writes: labels, estimate, low, high, confidence, version."""
+    data = await service_of(request).export(name, form, confidence)
+    return Response(data, media_type=FORMS[form])
+
+
+@api.post(
+    "/publications/{name}/predictions",
+    responses=documented(401, 403, 404, 409, 415, 422),
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": ToPredict.model_json_schema()}},
+        }
+    },
+    summary="Predictions of a model",
+    **readers,
+)
+async def predict(request: Request, name: Name) -> Predicted:
+    """A prediction for every row, from the current release; null where a feature is missing.  The rows are
+    not kept."""
+    sent = await _parsed(request, ToPredict)
+    return Predicted.model_validate(await service_of(request).predict(name, sent.rows))
+
+
 # -- operators
 
 _PUBLISH = {
@@ -221,12 +267,16 @@ async def receipts(request: Request) -> StreamingResponse:
 
 
 async def _sent(request: Request) -> Publish:
+    return await _parsed(request, Publish)
+
+
+async def _parsed(request: Request, kind: type[Body]) -> Body:
     """Read the body after the key is checked, and parse it in a thread: a table may be large."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise HTTPException(415, JSON)
     body = await request.body()
     try:
-        return await asyncio.to_thread(Publish.model_validate_json, body)
+        return await asyncio.to_thread(kind.model_validate_json, body)
     except ValidationError as error:
         raise RequestValidationError(error.errors(include_input=False, include_url=False)) from None
 

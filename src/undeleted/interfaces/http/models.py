@@ -41,6 +41,26 @@ class Publish(Sent):
     ] = ""
 
 
+class ToPredict(Sent):
+    """Rows for a model to predict: a value for every feature."""
+
+    rows: Annotated[list[dict[str, str | int | float | bool | None]], Field(min_length=1, max_length=10_000)]
+
+
+class Prediction(BaseModel):
+    """What a model predicts for one row; some models give several numbers, or a probability."""
+
+    row: int
+    prediction: Given = None
+    probability: float | None = None
+
+
+class Predicted(BaseModel):
+    name: str
+    version: int
+    predictions: list[Prediction]
+
+
 class PublishedBody(BaseModel):
     publications: list[str]
     version: int
@@ -58,8 +78,8 @@ class AnswerBody(BaseModel):
     ] = None
     version: int
     estimate: Given
-    low: float | None = None
-    high: float | None = None
+    low: float | str | None = None
+    high: float | str | None = None
     confidence: float | None = None
 
 

@@ -37,6 +37,7 @@ from undeleted.interfaces.http.keys import Keys
 from undeleted.interfaces.http.store_health import StoreHealth
 from undeleted.interfaces.http.ticks import Ticks
 from undeleted.interfaces.http.uploads import Uploads
+from undeleted.interfaces.report.exporting import exported
 from undeleted.interfaces.report.questions import shown
 from undeleted.interfaces.report.store_results import budget_facts
 
@@ -366,6 +367,31 @@ class Service:
         past = self.widths.setdefault(name, deque(maxlen=REMEMBERED))
         if not past or past[-1][0] != publication.version:
             past.append((publication.version, width))
+
+    async def export(self, name: str, form: str, confidence: float) -> bytes:
+        """A publication's answers as a file."""
+
+        def work() -> bytes:
+            return exported({name: self._named(name)}, form, confidence=confidence)
+
+        return await self._in(self._reader, work)
+
+    async def predict(self, name: str, rows: list[Json]) -> Json:
+        """The predictions of a model for these rows."""
+
+        def work() -> Json:
+            publication = self._named(name)
+            lacking = sorted({c.name for c in publication.mechanism.columns} - set(rows[0]))
+            missing: Json = dict.fromkeys(lacking)
+            predicted = publication.predict([missing | row for row in rows])
+            return {"name": name, "version": publication.version, "predictions": predicted}
+
+        return await self._in(self._reader, work)
+
+    def _named(self, name: str) -> Publication:
+        if name not in self.curator.publications:
+            raise UnknownName("publications", name, self.curator.publications)
+        return self.curator.show(name)
 
     async def all(self) -> list[Json]:
         """Return every publication with its kind; one that is too large to show has a note that says so."""

@@ -4,13 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from itertools import groupby
 
-import numpy as np
-
 from undeleted.curate import files
-from undeleted.curate.answers import LAST, answers, rows
-from undeleted.curate.publications import kinds, kinds_that_predict
+from undeleted.curate.answers import LAST, answers, features_of, predictions, rows
+from undeleted.curate.publications import kinds
 from undeleted.errors import BadFile, BadQuestion
-from undeleted.foundations.schema import Schema
 from undeleted.foundations.types import Given, Json
 from undeleted.interfaces.report.result import in_digits, plain, table
 
@@ -49,22 +46,15 @@ def as_json(value: Given) -> Given:
     return str(value) if isinstance(value, date) else value
 
 
-def predictions(publication: Given, source: str) -> list[Json]:
+def predicted(publication: Given, source: str) -> list[Json]:
     """Return a prediction for every row of a file, from the current release."""
-    mechanism = publication.mechanism
-    if mechanism.kind not in kinds_that_predict():
-        remedy = f"Name a publication of kind {', '.join(kinds_that_predict())}."
-        raise BadQuestion("--predict needs a model.", remedy)
-    features = mechanism.over
+    schema = features_of(publication)
     try:
-        table = files.read(source, Schema(list(features)))
+        table = files.read(source, schema)
     except BadFile as error:
         remedy = error.remedy.replace("`source` in the spec", "the path")
         raise BadFile(source, error.problem, remedy) from None
-    there = table.complete(features)
-    codes = np.column_stack([table.codes[c.name].astype(np.int64) for c in features])
-    predicted = mechanism.predictions(publication.release, codes)
-    return [{"row": i, **(predicted[i] if known else {"prediction": None})} for i, known in enumerate(there)]
+    return predictions(publication, table)
 
 
 def answers_as_text(answers: Sequence[Json]) -> str:

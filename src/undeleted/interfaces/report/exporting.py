@@ -1,0 +1,76 @@
+"""Answers, or the noisy cells of a current state, as a file: JSON, CSV, Parquet or Arrow.
+
+The command line and the service write the same bytes.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+
+from undeleted.curate.answers import answers, as_arrow, rows
+from undeleted.curate.curator import Publication
+from undeleted.errors import BadSetting
+from undeleted.foundations.types import Given, Json
+
+FORMS = {
+    "json": "application/json",
+    "csv": "text/csv",
+    "parquet": "application/vnd.apache.parquet",
+    "arrow": "application/vnd.apache.arrow.file",
+}
+
+
+def exported(
+    publications: Mapping[str, Publication],
+    form: str,
+    *,
+    cells: bool = False,
+    confidence: float = 0.95,
+    asked: Mapping[str, Given] | None = None,
+) -> bytes:
+    """Publications as one table: labels, estimate, low, high, confidence, version; or the cells of one."""
+    if cells:
+        if len(publications) > 1:
+            raise BadSetting("cells of several publications are no table.", "Name one publication.")
+        [(name, one)] = publications.items()
+        return written(name, one.version, one.mechanism.rows(one.release), form)
+    table = [
+        row
+        for name, p in publications.items()
+        for row in rows(name, p.version, answers(p.mechanism, p.release, asked or {}, confidence), confidence)
+    ]
+    version = max((p.version for p in publications.values()), default=0)
+    return written(", ".join(publications), version, as_arrow(table).to_pylist(), form, "answers")
+
+
+def written(name: str, version: int, rows: list[Json], form: str, what: str = "cells") -> bytes:
+    """Serialise the rows, with the publication's name and version."""
+    if form == "json":
+        body = {"format": "undeleted-export", "name": name, "version": version, what: rows}
+        return (json.dumps(body, indent=1, ensure_ascii=False, default=str) + "\n").encode()
+    columns = list(rows[0]) if rows else ["value"]
+    if form == "csv":
+        text = io.StringIO()
+        about = {"name": name, "version": version} if what == "cells" else {}
+        writer = csv.DictWriter(text, [*about, *columns], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({**about, **{k: _whole(v) for k, v in row.items()}} for row in rows)
+        return text.getvalue().encode()
+    import pyarrow as pa
+    import pyarrow.feather as feather
+    import pyarrow.parquet as pq
+
+    table = as_arrow(rows) if rows else pa.table({"value": []})
+    table = table.replace_schema_metadata({"name": name, "version": str(version)})
+    buffer = io.BytesIO()
+    if form == "parquet":
+        pq.write_table(table, buffer)
+    else:
+        feather.write_feather(table, buffer, compression="uncompressed")
+    return buffer.getvalue()
+
+
+def _whole(value: Given) -> Given:
+    """A count as people write it: 27, not 27.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value

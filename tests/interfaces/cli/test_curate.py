@@ -365,7 +365,11 @@ def test_receipts_are_written_without_a_word_of_how_many(here, capsys):
         (here / "out.jsonl").unlink(missing_ok=True)
         assert run(["publish", "spec.toml", "--receipts", "out.jsonl", *form]) == 0
         told = capsys.readouterr()
-        lines = [line for line in told.out.splitlines() if "(the noisy count)" not in line and '"rows": ' not in line]
+        lines = [
+            line
+            for line in told.out.splitlines()
+            if "(the noisy count)" not in line and '"rows": ' not in line
+        ]
         assert str(N) not in "\n".join(lines) + told.err
         assert "out.jsonl" in told.out
     assert len((here / "out.jsonl").read_text().splitlines()) == N

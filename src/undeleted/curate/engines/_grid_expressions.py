@@ -58,6 +58,33 @@ def on_grid(column: GridColumn, values: Expression) -> OnGrid | None:
     return None
 
 
+@dataclass(frozen=True)
+class Unchecked:
+    """A column's code for values that fit, and what shows that all do: none missing, none off the grid."""
+
+    code: Expression
+    shown_by: Expression  # it must never be missing, and lie from `least` to `most`
+    least: int
+    most: int
+
+
+def unchecked(column: GridColumn, values: Expression) -> Unchecked | None:
+    """The code of a column without its rules; None if it is not simpler than with them."""
+    kind = values.type()
+    match column:
+        case Date():
+            return None
+        case Number() if kind.is_integer() and column.min.denominator == 1 and column.step == 1:
+            if max(abs(column.min), abs(column.max)) >= _NARROW or str(kind).lstrip("!") == "uint64":
+                return None
+            low, high = int(column.min), int(column.max)
+            code = values.cast("int64")
+            return Unchecked(code - number(low, False) if low else code, values, low, high)
+        case Boolean() if kind.is_boolean():
+            return Unchecked(values.cast("int64"), values.cast("int8"), 0, 1)
+    return None
+
+
 def plain(values: Expression, postgres: bool) -> Expression:
     """A column in a form that has the same meaning, and can be held, in the database and here.
 
@@ -217,8 +244,9 @@ class Code:
         return self * -1 + other
 
     def __mul__(self, other: Expression) -> "Code":
-        factor = _int64(other) if isinstance(other, int) else _plain(other)
-        return Code(self.value * factor)
+        if isinstance(other, int):
+            return self if other == 1 else Code(self.value * _int64(other))
+        return Code(self.value * _plain(other))
 
     __rmul__ = __mul__
 

@@ -26,12 +26,20 @@ from undeleted.curate.engines._grid_expressions import (
     number,
     on_grid,
     plain,
+    unchecked,
     wrong_type,
 )
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.files import ROWS, in_blocks, joined, small
 from undeleted.curate.statistics import Statistic
-from undeleted.errors import BadColumns, BadSetting, NoRecords, RejectedValue, StoreError
+from undeleted.errors import (
+    BadColumns,
+    BadSetting,
+    NoRecords,
+    RejectedValue,
+    StoreError,
+    UndeletedError,
+)
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema import GridColumn, Schema, Table, Text
 from undeleted.foundations.types import Expression, Terms
@@ -68,6 +76,9 @@ class Ibis:
             read[schema.id] = as_id(read[schema.id], table[schema.id].type(), schema.id)
         raw, table = table, table.select(**read)
         self._raw = table
+        simple = {c.name: unchecked(c, table[c.name]) for c in schema.columns if not isinstance(c, Text)}
+        self._unchecked = {name: code for name, code in simple.items() if code is not None}
+        self._fits = False  # whether a query has shown that no rule of a column is broken
         self._columns: dict[str, OnGrid] = {}
         self._decimals: set[str] = set()  # decimals that are transferred as texts
         for column, before in ((c, raw[c.name].type()) for c in schema.columns):
@@ -102,7 +113,8 @@ class Ibis:
     def rows(self) -> int:
         """The number of rows; one query counts them and checks every rule."""
         asked: dict[str, Expression] = {"rows": self._raw.count()}
-        refused = [(column, misfit) for column, grid in self._columns.items() for misfit in grid.refused]
+        columns = {} if self._fits else self._columns
+        refused = [(column, misfit) for column, grid in columns.items() for misfit in grid.refused]
         for i, (_, misfit) in enumerate(refused):
             asked[f"misfit{i}"] = misfit.rows.fill_null(True).sum()
         if self.schema.id is not None:
@@ -159,6 +171,8 @@ class Ibis:
 
     def prepare(self, statistics: Sequence[Statistic]) -> None:
         """Sum several statistics with as few queries as their cells allow."""
+        if self._sum_at_once([s for s in dict.fromkeys(statistics) if s not in self._totals]):
+            return
         sums: dict[
             tuple[Statistic, int], list[tuple[int, Expression]]
         ] = {}  # by statistic, cell: where, what
@@ -192,6 +206,86 @@ class Ibis:
         totals = self._sums(asked)
         for (statistic, cell), parts in sums.items():
             self._totals[statistic][cell] += sum(totals[at] for at, _ in parts)
+
+    def _sum_at_once(self, statistics: Sequence[Statistic]) -> bool:
+        """Sum them as if every value fitted, and check in the same query that every value does.
+
+        Then no value needs to be clamped, no row left out, and no column read twice.  Return False, and keep
+        nothing, if some value does not fit, or if the columns are not of this simple kind.
+        """
+        if not statistics or len(self._unchecked) < len(self.schema.columns):
+            return False
+        codes: Mapping[str, Expression] = {name: Code(u.code) for name, u in self._unchecked.items()}
+        places: dict[Expression, list[tuple[Statistic, int, int, Expression]]] = {}
+        for statistic in statistics:
+            self.schema.require(*statistic.columns)
+            for start, (cell, value) in zip(statistic.places, statistic.terms(codes), strict=True):
+                grouped = isinstance(cell, Code)
+                key = (cell.expression.op(), cell.run) if grouped else None
+                offset, run = (cell.offset, cell.run) if grouped else (cell, 1)
+                places.setdefault(key, []).append((statistic, start + offset, run, value))
+        totals = {statistic: np.zeros(statistic.size, dtype=np.int64) for statistic in statistics}
+        rows = 0
+        for key, parts in places.items():
+            answer = self._answer_at_once(key, [value for *_, value in parts])
+            if answer is None:
+                return False
+            rows, cells, sums = answer
+            for (statistic, first, run, _), values in zip(parts, sums, strict=True):
+                np.add.at(totals[statistic], first + cells // run, values)
+        self._fits = True
+        if rows != self.rows:  # it also checks ids
+            return False
+        for statistic in statistics:
+            statistic.check_no_overflow(rows)
+        self._totals |= totals
+        return True
+
+    def _answer_at_once(
+        self, key: Expression, values: Sequence[Expression]
+    ) -> tuple[int, IntArray, list[IntArray]] | None:
+        """How many rows there are, the groups, and the sums of each; None if some value does not fit."""
+        sums = {f"v{i}": op.to_expr().sum() for i, op in enumerate(_distinct(values))}
+        sums["rows"] = self._raw.count()
+        others = {
+            i: code
+            for i, code in enumerate(self._unchecked.values())
+            if key is None or code.code.op() != key[0]  # the groups themselves show which values there are
+        }
+        sums |= {f"there{i}": code.shown_by.count() for i, code in others.items()}
+        bounded = {i: code for i, code in others.items() if code.most > 1}
+        ends = {f"least{i}": code.shown_by.min().as_scalar() for i, code in bounded.items()}
+        ends |= {f"most{i}": code.shown_by.max().as_scalar() for i, code in bounded.items()}
+        try:
+            grouped = self._raw.group_by(key=key[0].to_expr()) if key is not None else self._raw
+            summed = grouped.aggregate(**sums)
+            answer = self._ask(summed.select(*summed.columns, **ends)).to_pydict()
+        except UndeletedError:  # such as an overflow of values that are far off the grid
+            return None
+        counts = answer["rows"]
+        cells = answer.get("key", [0] * len(counts))
+        fit = all(answer[f"there{i}"] == counts for i in others)
+        fit &= all(
+            (v is None or v >= code.least) and (w is None or w <= code.most)
+            for i, code in bounded.items()
+            for v, w in zip(answer[f"least{i}"], answer[f"most{i}"], strict=True)
+        )
+        own = [
+            code.most - code.least for code in self._unchecked.values() if key and code.code.op() == key[0]
+        ]
+        if not fit or any(cell is None or any(not 0 <= cell <= last for last in own) for cell in cells):
+            return None
+        found = {op: answer[f"v{i}"] for i, op in enumerate(_distinct(values))}
+        results = [
+            np.array(
+                [int(n or 0) + offset * rows for n, rows in zip(found[op], counts, strict=True)]
+                if op is not None
+                else [offset * rows for rows in counts],
+                dtype=np.int64,
+            )
+            for op, offset in map(_parted, values)
+        ]
+        return sum(counts), np.array([int(c) for c in cells], dtype=np.int64), results
 
     def total_at(self, statistic: Statistic, cells: IntArray) -> IntArray:
         """Run one grouped query, for the requested cells only.
@@ -373,6 +467,18 @@ def _summand(value: Expression) -> Expression:
     if isinstance(value, Code):
         return value.value.cast("int64")
     return ibis.literal(value, "int64")
+
+
+def _parted(value: Expression) -> tuple[Expression, int]:
+    """A summand as an expression, or None for a constant, and what is added to it in every row."""
+    if not isinstance(value, Code):
+        return None, int(value)
+    return value.expression.cast("int64").op(), value.offset
+
+
+def _distinct(values: Sequence[Expression]) -> list[Expression]:
+    """The expressions of several summands, each once."""
+    return list(dict.fromkeys(op for op, _ in map(_parted, values) if op is not None))
 
 
 def _as(numbers: list[int], wide: bool) -> list[Expression]:

@@ -121,6 +121,7 @@ def test_the_package_exports_every_mechanism_and_every_error():
         "count",
         "histogram",
         "mean",
+        "people",
         "publish",
         "publish_more",
         "quantiles",

@@ -12,7 +12,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
@@ -60,6 +60,7 @@ from undeleted.foundations.coins import Coins, require_secure, secure
 from undeleted.foundations.intervals import Estimate
 from undeleted.foundations.privacy import Budget, Event, Ledger, as_given
 from undeleted.foundations.schema import Schema, Table, as_text
+from undeleted.foundations.schema.first_row import FIRST
 from undeleted.foundations.schema.values import is_missing, is_plain
 from undeleted.foundations.types import Given, Json
 
@@ -276,6 +277,9 @@ class Curator:
         if not isinstance(publications, Mapping) or not publications:
             raise BadSetting("there is nothing to publish.", 'Give {"a name": a mechanism, …}.')
         self._require_a_promise()
+        used = {column for m in publications.values() for column in getattr(m, "columns", ())}
+        if FIRST in used and FIRST not in self.schema.columns:
+            self.schema = replace(self.schema, columns=(*self.schema.columns, FIRST))
         if type(data).__module__.startswith("ibis."):
             self._publish(_aggregated_there(self.schema, data, publications, "the table"), publications, {})
         else:

@@ -18,6 +18,7 @@ import numpy as np
 
 from undeleted.errors import BadColumns, BadFile, RejectedValue, UndeletedError
 from undeleted.foundations.schema import Schema, Table, as_text
+from undeleted.foundations.schema.first_row import FIRST, FirstRow
 from undeleted.foundations.schema.incoming import listed
 from undeleted.foundations.schema.values import Written, is_missing
 from undeleted.foundations.types import Given, Json
@@ -128,7 +129,7 @@ def _parquet(source: str, wanted: list[str]) -> Iterator[Mapping[str, Given]]:
 
 def in_blocks(source: str, batches: Iterable[Mapping[str, Given]], schema: Schema) -> Iterator[Table]:
     """Blocks of columns on the grid, not capped yet; row numbers in errors count from the first block."""
-    before, batches = 0, iter(batches)
+    before, batches, seen = 0, iter(batches), set[str]()
     while True:
         try:
             batch = next(batches)
@@ -145,6 +146,8 @@ def in_blocks(source: str, batches: Iterable[Mapping[str, Given]], schema: Schem
             raise RejectedValue(
                 error.column, error.rule, row, error.count, error.remedy, _line_of(source, row)
             ) from None
+        if FIRST.name in table.codes:
+            table.codes[FIRST.name] = FirstRow.of(table.ids, table.rows, seen)
         yield table
         before += table.rows
 

@@ -80,6 +80,11 @@ def count(*, by: By = (), where: str | None = None, weight: float = 1.0) -> Requ
     return Request("count", (), as_columns(by), where, weight)
 
 
+def people(*, weight: float = 1.0) -> Request:
+    """How many people there are; a person with several rows counts once."""
+    return Request("people", weight=weight)
+
+
 def total(column: Number, *, by: By = (), where: str | None = None, weight: float = 1.0) -> Request:
     """The sum of a number."""
     return Request("sum", (column,), as_columns(by), where, weight)

@@ -40,6 +40,7 @@ from undeleted.curate.statistics import (
     Histogram,
     ItemPairs,
     Moments,
+    People,
     Prefix,
     RangeTree,
     RangeTrees,
@@ -51,6 +52,7 @@ from undeleted.foundations.coins import seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Boolean, Category, Number, Schema, Text
 from undeleted.foundations.schema.conditions import Condition
+from undeleted.foundations.schema.first_row import FIRST
 
 N, FEW = 100_000, 8_000
 X = Number("x", min=-20, max=300, out_of_range="clamp")
@@ -66,12 +68,13 @@ GRADE = Category("grade", values=("a", "b", "it's"), unknown="drop", missing="dr
 ROOM = Category("room", values=(7, 8, 9), unknown="other", other="9")
 NOTE = Text("note", missing="drop")
 COLUMNS = (X, FINE, COARSE, WHOLE, WIDE, FAR, PRICE, SICK, FLAG, GRADE, ROOM, NOTE)
-PEOPLE = Schema(COLUMNS, id="id")
+PEOPLE = Schema([*COLUMNS, FIRST], id="id")
 LISTED = ", ".join(str(v) for v in range(-20, 300, 3))
 EXAMPLES = {
     "count": [Count(), Count((FINE, GRADE))],
     "clipped-sum": [ClippedSum(X), ClippedSum(FINE), ClippedSum(COARSE), ClippedSum(PRICE)],
     "moments": [Moments(X, 3), Moments(FINE, 2), Moments(COARSE, 2), Moments(SICK, 2), Moments(WHOLE, 1)],
+    "people": [People()],
     "prefix": [Prefix(X, 7), Prefix(PRICE, 100)],
     "range-tree": [RangeTree(X, 4), RangeTree(GRADE, 2)],
     "range-trees": [RangeTrees((X, COARSE), 16)],

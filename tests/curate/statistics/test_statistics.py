@@ -28,6 +28,7 @@ from undeleted.curate.statistics import (
     Histogram,
     ItemPairs,
     Moments,
+    People,
     Prefix,
     RangeTree,
     RangeTrees,
@@ -54,6 +55,7 @@ EXAMPLES = {
     "count": [Count(), Count((X,))],
     "clipped-sum": [ClippedSum(X), ClippedSum(HALVES), ClippedSum(FAR)],
     "moments": [Moments(X, 1), Moments(X, 3), Moments(FAR, 2), Moments(EVEN, 2), Moments(SICK, 2)],
+    "people": [People()],
     "prefix": [Prefix(X, 2), Prefix(FAR, 1)],
     "range-tree": [RangeTree(X, 2), RangeTree(EVEN, 4), RangeTree(GRADE, 2)],
     "grouped-cells": [

@@ -22,6 +22,7 @@ from undeleted.curate.mechanisms import (
     NoisyHistogram,
     NoisyMean,
     NoisyPairs,
+    NoisyPeople,
     NoisyProducts,
     NoisyQuantiles,
     NoisySecondMoments,
@@ -37,6 +38,7 @@ from undeleted.foundations import registry
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Boolean, Category, Number, Schema, Text
 from undeleted.foundations.schema.conditions import Condition
+from undeleted.foundations.schema.first_row import FIRST
 from undeleted.interfaces.cli import run
 
 POSTGRES = pytest.param("postgres", marks=pytest.mark.services)
@@ -44,7 +46,7 @@ X, Y = Number("x", min=0, max=15), Number("y", min=0, max=3)
 WIDE = Number("wide", min=0, max=2**32 - 1)
 GRADE, SICK, FLAG = Category("grade", values=("a", "b")), Boolean("sick"), Boolean("flag")
 NOTE = Text("note")
-PEOPLE = Schema([X, Y, WIDE, GRADE, SICK, FLAG, NOTE], id="id")
+PEOPLE = Schema([X, Y, WIDE, GRADE, SICK, FLAG, NOTE, FIRST], id="id")
 EPSILON = Budget(1.0)
 PUBLISHED = {
     "bulletin-board": BulletinBoard(NOTE),
@@ -58,6 +60,7 @@ PUBLISHED = {
     "noisy-histogram": NoisyHistogram((X, GRADE), EPSILON),
     "noisy-mean": NoisyMean(X, EPSILON),
     "noisy-pairs": NoisyPairs((SICK, FLAG), EPSILON, at_most=2, threshold=-1000),
+    "noisy-people": NoisyPeople(EPSILON),
     "noisy-products": NoisyProducts((X, Y), EPSILON),
     "noisy-quantiles": NoisyQuantiles((X, Y), EPSILON),
     "noisy-second-moments": NoisySecondMoments((X, Y), EPSILON, by=GRADE),

@@ -31,7 +31,7 @@ from undeleted.curate.engines._grid_expressions import (
 )
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.files import ROWS, in_blocks, joined, small
-from undeleted.curate.statistics import Statistic
+from undeleted.curate.statistics import People, Statistic
 from undeleted.errors import (
     BadColumns,
     BadSetting,
@@ -42,6 +42,7 @@ from undeleted.errors import (
 )
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema import GridColumn, Schema, Table, Text
+from undeleted.foundations.schema.first_row import FIRST
 from undeleted.foundations.types import Expression, Terms
 
 _AT_ONCE = 400  # sums in one query; some databases allow 1,600 columns
@@ -76,12 +77,13 @@ class Ibis:
             read[schema.id] = as_id(read[schema.id], table[schema.id].type(), schema.id)
         raw, table = table, table.select(**read)
         self._raw = table
-        simple = {c.name: unchecked(c, table[c.name]) for c in schema.columns if not isinstance(c, Text)}
+        read_columns = [column for column in schema.columns if column != FIRST]
+        simple = {c.name: unchecked(c, table[c.name]) for c in read_columns if not isinstance(c, Text)}
         self._unchecked = {name: code for name, code in simple.items() if code is not None}
         self._fits = False  # whether a query has shown that no rule of a column is broken
         self._columns: dict[str, OnGrid] = {}
         self._decimals: set[str] = set()  # decimals that are transferred as texts
-        for column, before in ((c, raw[c.name].type()) for c in schema.columns):
+        for column, before in ((c, raw[c.name].type()) for c in read_columns):
             values = table[column.name]
             if isinstance(column, Text):
                 if not values.type().is_string():
@@ -130,14 +132,14 @@ class Ibis:
                 str(self.schema.id), rule, None, totals["nameless"], "Give the rows their ids."
             )
         self._check_cap()
-        if len(self._columns) < len(self.schema.columns):
+        if len(self._columns) < len(self.schema.names):
             _ = self._here  # reading it checks its rules
         return totals["rows"]
 
     @cached_property
     def _here(self) -> Arrays:
         """The table on the grid, without ids: for what is not summed in the database."""
-        schema = Schema(self.schema.columns)
+        schema = Schema([column for column in self.schema.columns if column != FIRST])
         wanted = [*schema.names, *([self.schema.id] if self.schema.id else [])]
         batches = self._batches(self._raw.select(*wanted))
         try:
@@ -171,6 +173,8 @@ class Ibis:
 
     def prepare(self, statistics: Sequence[Statistic]) -> None:
         """Sum several statistics with as few queries as their cells allow."""
+        if any(isinstance(statistic, People) for statistic in statistics):
+            self._totals[People()] = np.array([self._people], dtype=np.int64)
         if self._sum_at_once([s for s in dict.fromkeys(statistics) if s not in self._totals]):
             return
         sums: dict[
@@ -207,13 +211,22 @@ class Ibis:
         for (statistic, cell), parts in sums.items():
             self._totals[statistic][cell] += sum(totals[at] for at, _ in parts)
 
+    @property
+    def _people(self) -> int:
+        """How many people there are; without ids every row is a person."""
+        if self.schema.id is None:
+            return self.rows
+        _ = self.rows  # checks every rule
+        people = self._raw[self.schema.id].nunique().name("people")
+        return int(self._ask(self._raw.aggregate(people=people))["people"][0].as_py())
+
     def _sum_at_once(self, statistics: Sequence[Statistic]) -> bool:
         """Sum them as if every value fitted, and check in the same query that every value does.
 
         Then no value needs to be clamped, no row left out, and no column read twice.  Return False, and keep
         nothing, if some value does not fit, or if the columns are not of this simple kind.
         """
-        if not statistics or len(self._unchecked) < len(self.schema.columns):
+        if not statistics or len(self._unchecked) < len(self.schema.names):
             return False
         codes: Mapping[str, Expression] = {name: Code(u.code) for name, u in self._unchecked.items()}
         places: dict[Expression, list[tuple[Statistic, int, int, Expression]]] = {}

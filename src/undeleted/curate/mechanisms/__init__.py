@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from undeleted.curate.mechanisms.noisy_histogram import NoisyHistogram
     from undeleted.curate.mechanisms.noisy_mean import NoisyMean
     from undeleted.curate.mechanisms.noisy_pairs import NoisyPairs
+    from undeleted.curate.mechanisms.noisy_people import NoisyPeople
     from undeleted.curate.mechanisms.noisy_products import NoisyProducts
     from undeleted.curate.mechanisms.noisy_quantiles import NoisyQuantiles
     from undeleted.curate.mechanisms.noisy_second_moments import NoisySecondMoments
@@ -49,6 +50,7 @@ __all__ = [
     "NoisyHistogram",
     "NoisyMean",
     "NoisyPairs",
+    "NoisyPeople",
     "NoisyProducts",
     "NoisyQuantiles",
     "NoisySecondMoments",

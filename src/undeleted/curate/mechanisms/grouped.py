@@ -16,11 +16,12 @@ import numpy as np
 from undeleted.curate.releases.linear import Cells, Linear
 from undeleted.curate.releases.publishable import Answers, Foreseen, Rows, values_of
 from undeleted.curate.statistics.grouped_cells import GroupedCells
-from undeleted.errors import WrongType
+from undeleted.errors import BadSetting, WrongType
 from undeleted.foundations.coins import Law
 from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import GridColumn
 from undeleted.foundations.schema.conditions import Condition
+from undeleted.foundations.schema.first_row import FIRST
 from undeleted.foundations.types import Given
 
 NOT_IN_SMALL_WORLDS = True  # it groups any mechanism; the mechanism alone is verified
@@ -49,6 +50,9 @@ class Grouped(Linear):
             name = type(self.inner).__name__
             remedy = "Group counts, sums, means, variances or quantiles."
             raise WrongType(f"{name} cannot be published by group.", remedy)
+        if FIRST in self.inner.columns:
+            problem = "people cannot be counted by group: one person may have rows in several."
+            raise BadSetting(problem, 'Count rows by group, with kind = "count".')
         if self.where is not None and not isinstance(self.where, Condition):
             raise WrongType("`where` is not a Condition.", "Give Condition(text, columns).")
         object.__setattr__(self, "budget", self.inner.budget)

@@ -178,6 +178,11 @@ class NoisyHistogram(Linear):
         return column.decode(int(cell))
 
 
+def _end(value: float | str) -> str:
+    """An end of a range, as it was given."""
+    return value if isinstance(value, str) else f"{value:g}"
+
+
 def _margin(counts: IntArray, axes: Sequence[int]) -> IntArray:
     """The sums over all other axes, with these in the order in which they are named."""
     others = tuple(i for i in range(counts.ndim) if i not in axes)
@@ -198,7 +203,7 @@ def _cells(column: GridColumn, wanted: Given) -> list[int]:
             inside = max(0, column.first_at(low)), min(column.cells - 1, column.last_at(high))
             cells = list(range(inside[0], inside[1] + 1))
             if isinstance(wanted, tuple) and not cells:
-                problem = f"no value of {column.name!r} lies between {low} and {high}."
+                problem = f"no value of {column.name!r} lies between {_end(low)} and {_end(high)}."
                 bounds = f"{column.value(0)} to {column.value(column.cells - 1)}"
                 raise BadQuestion(problem, f"It goes from {bounds} in steps of {float(column.step):g}.")
             if not isinstance(wanted, tuple) and not cells:

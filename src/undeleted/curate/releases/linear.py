@@ -80,7 +80,7 @@ class Linear(Subtracting):
         blocks = len(self.statistic.blocks)
         match budget := as_noise(self.budget):
             case Budget() | Zcdp():
-                return calibrate([self.statistic.sensitivity], budget, rows=self.rows_per_person)[0]
+                return calibrate([self.statistic.sensitivity], budget, rows=self.rows_that_count)[0]
             case tuple() if len(budget) != blocks:
                 raise BadBudget("budget", budget, f"a law for each of {blocks} blocks")
             case tuple():

@@ -79,6 +79,11 @@ class Subtracting(Publishable, Declared, ABC):
     rows_per_person: int
 
     @property
+    def rows_that_count(self) -> int:
+        """How many rows of a person may move the release, each by at most its sensitivity."""
+        return self.rows_per_person
+
+    @property
     @abstractmethod
     def columns(self) -> tuple[Column, ...]:
         """The columns that a record must have for it to count."""
@@ -100,7 +105,7 @@ class Subtracting(Publishable, Declared, ABC):
         for reach, law in zip(self.sensitivity, self.laws, strict=True):
             if not isinstance(law, DiscreteLaplace | DiscreteGaussian):
                 return None
-            result.append(Event(law, reach.of(law), self.rows_per_person, cells=reach.cells))
+            result.append(Event(law, reach.of(law), self.rows_that_count, cells=reach.cells))
         return result
 
     def forget(self, release: R, contribution: Given) -> R:

@@ -104,7 +104,7 @@ def draft(
         lines += [*because, f"[columns.{_key(name)}]", *_column(kind), ""]
         if kind.split("(")[0] in (*_WHOLE, *_REAL):
             numbers.append(name)
-    lines += ["[publish.people]", 'kind = "count"', ""]
+    lines += ["[publish.people]", 'kind = "people"             # each person once; "count" counts rows', ""]
     for name in numbers[:2]:
         lines += [f"[publish.{_key('mean ' + name)}]", 'kind = "mean"', f"column = {_text(name)}", ""]
     lines += [
@@ -113,7 +113,7 @@ def draft(
         '# columns = ["…", "…"]',
         "#",
         '# by = ["city"] publishes it for every group; where = "age >= 18" counts only those who fit',
-        "# kinds: count; with `column`: sum, mean, share, variance, quantiles, board; with `columns`:",
+        "# kinds: people; count; with `column`: sum, mean, share, variance, quantiles, board; `columns`:",
         "# histogram, products (correlations and regressions); with `features` and `target`: naive-bayes,",
         "# linear-regression, logistic-regression, forest; with `features`: pca, k-means, recommender",
         "# `weight = 2` gives a publication twice the share of the budget",

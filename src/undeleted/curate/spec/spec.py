@@ -4,7 +4,8 @@
     [columns.NAME]             type = number | date | category | boolean | text, public bounds, rules
                                keep = ["column", …]: for later publications
     [budget]                   epsilon, delta, reserve (the share that is left for later publications)
-    [publish.NAME]             kind = count | sum | mean | variance | histogram | quantiles | products | board
+    [publish.NAME]             kind = people | count | sum | mean | share | variance | histogram | quantiles |
+                               products | board
                                by = ["column", …], where = "age >= 18 and married"
                                or a model: naive-bayes | linear-regression | logistic-regression | pca |
                                forest | k-means | recommender
@@ -29,6 +30,7 @@ from undeleted.errors import BadFile, BadSpec, UndeletedError
 from undeleted.foundations.privacy import Budget, Privacy
 from undeleted.foundations.schema import Boolean, Category, Column, Date, Number, Schema, Text
 from undeleted.foundations.schema.conditions import Condition
+from undeleted.foundations.schema.first_row import FIRST
 from undeleted.foundations.types import Given, Json
 
 
@@ -110,7 +112,9 @@ class Spec:
         keep = _kept(data, columns)
         data.finish()
         try:
-            schema = Schema(list(columns.values()), id=id_, rows_per_person=rows, excess=excess)
+            counted = [FIRST] if any(p.kind == "people" for p in planned.values()) else []
+            declared = [*columns.values(), *counted]
+            schema = Schema(declared, id=id_, rows_per_person=rows, excess=excess)
         except UndeletedError as error:
             wrong = "id" if id_ in columns else "excess" if "excess" in error.what else "max_rows_per_person"
             data.blame(error, wrong)

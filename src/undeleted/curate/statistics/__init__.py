@@ -4,6 +4,7 @@ A statistic is a sequence of *blocks*.  In every block a record adds one value t
 whose total size is bounded:
 
     Count           one block    1 cell          adds 1
+    People          one block    1 cell          adds 1 for the first row of a person
     ClippedSum      one block    1 cell          adds the value, in units of the grid
     Moments         d+1 blocks   1 cell each     adds 1, c, c², … of the centred code c
     Histogram       one block    1 per value     adds 1 to the cell of its value
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from undeleted.curate.statistics.histogram import Histogram
     from undeleted.curate.statistics.item_pairs import ItemPairs
     from undeleted.curate.statistics.moments import Moments
+    from undeleted.curate.statistics.people import People
     from undeleted.curate.statistics.prefix import Prefix
     from undeleted.curate.statistics.range_tree import RangeTree
     from undeleted.curate.statistics.range_trees import RangeTrees
@@ -61,6 +63,7 @@ __all__ = [
     "Histogram",
     "ItemPairs",
     "Moments",
+    "People",
     "Prefix",
     "RangeTree",
     "RangeTrees",

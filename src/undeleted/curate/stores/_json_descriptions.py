@@ -9,12 +9,14 @@ from undeleted.foundations.coins import ClampedGeometric, DiscreteGaussian, Disc
 from undeleted.foundations.privacy import Budget, Zcdp
 from undeleted.foundations.schema import Boolean, Category, Date, Number, Schema, Text
 from undeleted.foundations.schema.conditions import Condition
+from undeleted.foundations.schema.first_row import FirstRow
 from undeleted.foundations.types import Given
 
 MECHANISMS = "undeleted.curate.mechanisms"
 _PLAIN = (
     Number,
     Date,
+    FirstRow,
     Category,
     Boolean,
     Text,

@@ -13,6 +13,7 @@ import numpy as np
 
 from undeleted.errors import BadColumns, RejectedValue
 from undeleted.foundations.schema.columns import Column, Text
+from undeleted.foundations.schema.first_row import FIRST, FirstRow
 from undeleted.foundations.schema.incoming import is_floating, listed
 from undeleted.foundations.schema.table import Table
 from undeleted.foundations.schema.values import as_text, is_missing, is_plain
@@ -41,7 +42,11 @@ class Schema:
         if wrong or not self.columns:
             remedy = "Declare columns such as Number('age', min=0, max=120)."
             raise BadColumns(wrong or ["(none)"], "a schema is made of declared columns.", remedy)
-        doubled = [n for n, c in Counter([*self.names, self.id]).items() if n is not None and c > 1]
+        doubled = [
+            n
+            for n, c in Counter([*(c.name for c in self.columns), self.id]).items()
+            if n is not None and c > 1
+        ]
         if doubled:
             raise BadColumns(doubled, "declared twice.", "Declare each column once.")
         whole = isinstance(self.rows_per_person, int)
@@ -58,7 +63,8 @@ class Schema:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(column.name for column in self.columns)
+        """The columns that a table must have."""
+        return tuple(column.name for column in self.columns if column != FIRST)
 
     def require(self, *columns: Column) -> None:
         """Refuse columns that are not the schema's own: other bounds would give another sensitivity."""
@@ -82,14 +88,18 @@ class Schema:
             raise BadColumns(
                 sorted(raw), "have different lengths.", "Give every column a value for every row."
             )
-        rows = lengths.pop()
+        rows = lengths.pop() if lengths else len(data)
         codes, kept, texts = {}, {}, {}
+        ids = self._ids(raw)
         for column in self.columns:
-            if isinstance(column, Text):
+            if column == FIRST:
+                codes[column.name] = FirstRow.of(ids, rows)
+                kept[column.name] = np.ones(rows, dtype=bool)
+            elif isinstance(column, Text):
                 texts[column.name], kept[column.name] = column.texts(raw[column.name])
             else:
                 codes[column.name], kept[column.name] = column.encode(raw[column.name])
-        table = Table(self, rows, codes, kept, texts, self._ids(raw))
+        table = Table(self, rows, codes, kept, texts, ids)
         return self.capped(table) if cap else table
 
     def _by_column(self, data: Given) -> Mapping[str, Given]:
@@ -114,9 +124,9 @@ class Schema:
         if self.id is not None:  # a tuple does not say which of its fields is the id
             raise TypeError(name)
         several = isinstance(row, Sequence) and not isinstance(row, str | bytes)
-        if several and len(row) == len(self.columns):
+        if several and len(row) == len(self.names):
             return row[position]
-        if not several and len(self.columns) == 1:
+        if not several and len(self.names) == 1:
             return row
         raise TypeError(name)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from undeleted.curate.curator import Curator
 from undeleted.curate.mechanisms.noisy_count import NoisyCount
+from undeleted.curate.mechanisms.noisy_people import NoisyPeople
 from undeleted.curate.spec import Spec
 from undeleted.curate.stores import bytes_of
 from undeleted.errors import BadSetting
@@ -111,7 +112,7 @@ def drowned(spec: Spec, rows: int) -> list[str]:
 def _noisy_rows(curator: Curator) -> int | None:
     for name in curator.publications:
         mechanism = curator.store.mechanisms[name]
-        if isinstance(mechanism, NoisyCount) and not mechanism.over:
+        if isinstance(mechanism, NoisyPeople) or (isinstance(mechanism, NoisyCount) and not mechanism.over):
             return max(1, round(mechanism.estimate(curator.show(name).release).value))
     return None
 

@@ -41,6 +41,7 @@ from undeleted.curate.mechanisms import (
     NoisyHistogram,
     NoisyMean,
     NoisyPairs,
+    NoisyPeople,
     NoisyProducts,
     NoisyQuantiles,
     NoisySecondMoments,
@@ -56,6 +57,7 @@ from undeleted.foundations import registry
 from undeleted.foundations.coins import NoNoise, seeded
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Boolean, Category, Number, Schema, Text
+from undeleted.foundations.schema.first_row import FIRST
 
 TABLES, WIDTH, ROWS = 5, 200, 12
 LENIENT = {"missing": "drop", "not_a_number": "drop"}
@@ -327,7 +329,7 @@ AGE = Number("age", min=0, max=120, out_of_range="clamp", off_grid="round", **LE
 GRADE = Category("grade", values=("x", "y", "09:00"), unknown="drop", missing="drop")
 SICK, FLAG = (Boolean(name, missing="drop", unknown="drop") for name in ("sick", "flag"))
 NOTE = Text("note", missing="drop")
-PEOPLE = Schema([X, AGE, GRADE, SICK, FLAG, NOTE], id="id")
+PEOPLE = Schema([X, AGE, GRADE, SICK, FLAG, NOTE, FIRST], id="id")
 B = Budget(1.0)
 MECHANISMS = {
     "bulletin-board": BulletinBoard(NOTE),
@@ -343,6 +345,7 @@ MECHANISMS = {
     "noisy-histogram": NoisyHistogram((X, GRADE), B),
     "noisy-mean": NoisyMean(X, B),
     "noisy-pairs": NoisyPairs((SICK, FLAG), B, at_most=2),
+    "noisy-people": NoisyPeople(B),
     "noisy-products": NoisyProducts((X, AGE, SICK), B),
     "noisy-quantiles": NoisyQuantiles((X, AGE), B),
     "noisy-second-moments": NoisySecondMoments((X, AGE), B, by=GRADE),

@@ -18,6 +18,7 @@ from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms.bulletin_board import BulletinBoard
 from undeleted.curate.mechanisms.exact_sum import ExactSum
 from undeleted.curate.mechanisms.noisy_count import NoisyCount
+from undeleted.curate.mechanisms.noisy_people import NoisyPeople
 from undeleted.curate.releases.linear import Linear
 from undeleted.foundations import registry
 from undeleted.foundations.coins import exact_law, seeded

@@ -213,7 +213,7 @@ CASES = {
     "a typo in a key": Bad(
         spec("epsilon", "epsilom"),
         PUBLISH,
-        "spec.toml, line 5: [budget] needs `epsilon`, a number."
+        "spec.toml, line 6: [budget] needs `epsilon`, a number."
         "\n"
         "`epsilom` may be meant for it. Add a line `epsilon = …`.",
     ),

@@ -96,7 +96,7 @@ def test_a_weight_is_a_share():
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
-        ("max = 120", "maximum = 120", 8, "needs `max`"),
+        ("max = 120", "maximum = 120", 11, "needs `max`"),
         ("min = 0\nmax = 120", "min = 120\nmax = 0", 8, "not below max"),
         ('type = "text"', 'type = "texts"', 23, "no column type 'texts'"),
         ('kind = "count"', 'kind = "counts"', 26, "no kind of publication 'counts'"),
@@ -113,7 +113,7 @@ def test_a_weight_is_a_share():
         ("epsilon = 1.5", "epsilon = DECIDE", 6, "still says DECIDE"),
         ("epsilon = 1.5", "epsilon = a b", 6, "is not TOML"),
         ('columns = ["city", "age"]', 'columns = "city"', 43, "`columns` must be a list"),
-        ("[budget]", "[budgets]", 1, "needs `budget`"),
+        ("[budget]", "[budgets]", 5, "needs `budget`"),
         ("epsilon = 1.5", f"epsilon = {'9' * 400}", 1, "too large"),
         ('columns = ["age"]', 'columns = [["age"]]', 47, "no column ['age']"),
         ('columns = ["age"]', "columns = []", 47, "at least one column"),

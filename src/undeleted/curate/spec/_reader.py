@@ -35,7 +35,8 @@ class Reader:
             if default is ...:
                 near = get_close_matches(key, self._table, n=1)
                 hint = f"`{near[0]}` may be meant for it. " if near else ""
-                self.fail(f"{self._where()} needs `{key}`, {_NAMES[kind]}.", f"{hint}Add a line `{key} = …`.")
+                remedy = f"{hint}Add a line `{key} = …`."
+                self.fail(f"{self._where()} needs `{key}`, {_NAMES[kind]}.", remedy, *near)
             return default
         value = self._table[key]
         whole_as_number = kind is float and isinstance(value, int) and not isinstance(value, bool)

@@ -102,9 +102,9 @@ class Spec:
         data, budget = root.table("data"), root.table("budget")
         columns = {name: _column(name, reader) for name, reader in root.tables("columns").items()}
         planned = {name: _planned(reader, columns) for name, reader in root.tables("publish").items()}
+        root.finish()
         if not planned:
             root.fail("nothing is published.", 'Add a table such as [publish.people] with kind = "count".')
-        root.finish()
         source, connection = _source(data)
         id_ = data.take("id", str)
         rows = data.take("max_rows_per_person", int, 1)

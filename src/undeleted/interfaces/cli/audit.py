@@ -72,7 +72,12 @@ Tolerance: TypeAlias = Annotated[
     float, typer.Option(help="Relative differences below this count as rounding.")
 ]
 Confidence: TypeAlias = Annotated[float, typer.Option(help="1 − the rate of false alarms.")]
-Budget: TypeAlias = Annotated[str, typer.Option(help="In total: 60s, 2m; or a number of calls: 20000calls.")]
+Budget: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        help="For the whole audit: a time such as 60s or 2m, or a number of calls such as 20000calls."
+    ),
+]
 
 
 Data: TypeAlias = Annotated[
@@ -123,7 +128,7 @@ def audit(
 ) -> Result:
     """Audit a target: do its deletions expose the people who stay, and does it forget those who leave?
 
-    Exit code 0: these attacks did not break it, and it forgets as far as was seen.  1: a finding; `replay`
+    Exit code 0: no attack broke it, and no test showed that it remembers.  1: a finding; `replay`
     runs its witness again.  3: no verdict, because the target failed or the budget ended too early.
     """
     from undeleted.auditing.auditor import Options

@@ -314,7 +314,9 @@ def delete(
     ] = None,
     fold: Annotated[
         int | None,
-        typer.Option(help="Hold publication updates back until this many people have left, to hide each."),
+        typer.Option(
+            help="Update the publications only when this many people have left, to hide each among them."
+        ),
     ] = None,
     fold_after: Annotated[
         str, typer.Option(help="Update at the latest this long after the first deletion: 90s, 30m, 24h, 7d.")

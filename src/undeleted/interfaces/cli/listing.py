@@ -16,7 +16,7 @@ Kind = Literal[
     "attacks",
     "definitions",
     "claims",
-    "subjects",
+    "small-worlds",
     "statistics",
     "engines",
 ]
@@ -24,8 +24,8 @@ Kind = Literal[
 
 @renders
 def listing(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> Result:
-    """List everything of a kind; `subjects` are the names that `verify` accepts."""
-    listed = {"subjects": _subjects, "claims": _claims}
+    """List everything of a kind; `small-worlds` are the names that `verify` accepts."""
+    listed = {"small-worlds": _small_worlds, "claims": _claims}
     entries = listed[kind]() if kind in listed else _of(registry.HOMES[kind])
     width = max(len(entry["name"]) for entry in entries) + 2
     lines = []
@@ -63,7 +63,7 @@ def _claims() -> list[dict[str, str]]:
     ]
 
 
-def _subjects() -> list[dict[str, str]]:
+def _small_worlds() -> list[dict[str, str]]:
     """The names that `verify` accepts, with the summary of the file that defines each."""
     from undeleted.verifying.small_worlds import VARIANTS, folder_of, names
 

@@ -31,7 +31,9 @@ undeleted verify noisy-sum --privacy --k 2
 
 @renders
 def verify(
-    name: Annotated[str, typer.Argument(help="What to verify; `undeleted list subjects` shows the names.")],
+    name: Annotated[
+        str, typer.Argument(help="What to verify; `undeleted list small-worlds` shows the names.")
+    ],
     domain: Annotated[int, typer.Option(help="The size m of {0, …, m − 1}; a power of two for pads.")] = 2,
     n: Annotated[int, typer.Option(help="How many people there are.")] = 3,
     k: Annotated[int, typer.Option(help="How many of them may leave; every k′ ≤ k is checked.")] = 1,
@@ -56,13 +58,13 @@ def verify(
         bool, typer.Option("--privacy", help="Compute differential privacy of those who stay, not safety.")
     ] = False,
     time_limit: Annotated[
-        float, typer.Option(help="Seconds, after which the bounds proven so far are printed.")
+        float, typer.Option(help="Stop after so many seconds, and print the bounds that were proven by then.")
     ] = 60.0,
 ) -> Result:
     """Prove in a small world whether deletions expose those who stay, or find the best attack.
 
     Exit code 0: the least δ is 0.  1: it is positive; the witness shows why.  3: the bounds do not decide.
-    --privacy cannot be combined with --leakage or --side; then 1 means δ > 0 at an ε > 0 that you give.
+    --privacy cannot be combined with --leakage or --side. With it, exit code 1 means that δ > 0 at your ε.
     """
     from undeleted.verifying.divergence import privacy_of_the_undeleted
     from undeleted.verifying.exact import verify as verify_world

@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 CORES  ?= 2
-BENCHMARKS := sum_error median_rank_error grown_release fwht kmeans_line batch_queries_curve exact_verifier survey delete adult publish engines group_by delete_postgres serve third_party false_alarms forgetting accuracy
+BENCHMARKS := sum_error arrivals median_rank_error grown_release fwht kmeans_line batch_queries_curve exact_verifier survey delete adult publish engines group_by delete_postgres serve third_party false_alarms forgetting accuracy
 
 .PHONY: demo report test test-all margins docs lint mutants faults faults-sqlite faults-service faults-postgres bench build clean help
 

@@ -11,6 +11,7 @@
     answers       answers as tables: labels, estimate, interval, confidence, version
     notebook      the same for notebooks, with bars
     curator       publish, delete, show, status, check: the entry point for records
+    arrivals      running totals of people who join in batches, and leave
     publishing    from a data frame to a curator in one call
     files, connections, kernels, durable    tables from files, databases by address, compiled loops, fsync
 

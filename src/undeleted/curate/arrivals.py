@@ -9,7 +9,7 @@ ticks; a row to come needs the exact totals of all batches of those who remain. 
 batch with its own noise; the total's noise grows as the root of the number of ticks, and nothing of a batch
 is needed after its tick.
 
-After somebody has left, the rows are those of a table in which they never were, with the same noise; rows to
+After somebody has left, the rows are those of a table without them, with the same noise; rows to
 come are built from those who remain.  Somebody who leaves before their tick closes was never in it.
 
 A correction is made by somebody who stays.  Published at once it would reveal their old record, so the

@@ -347,9 +347,6 @@ class Curator:
         keep.  What is asked now may depend on earlier answers, so its cost is counted by a privacy filter.
         """
         store = self.store
-        taken = [name for name in publications if name in store.mechanisms]
-        if taken:
-            raise AlreadyExists(f"a publication {taken[0]!r}", "Choose another name.")
         if not isinstance(publications, Mapping) or not publications:
             raise BadSetting("there is nothing to publish.", 'Give {"a name": a mechanism, …}.')
         if boards := [name for name, m in publications.items() if isinstance(m, BulletinBoard)]:
@@ -362,6 +359,10 @@ class Curator:
             raise BadColumns(lacking, "not kept in the store.", remedy)
 
         def publish(records: Table) -> Additions:
+            """Inside the store's transaction, which sees what other processes published meanwhile."""
+            taken = [name for name in publications if name in store.mechanisms]
+            if taken:
+                raise AlreadyExists(f"a publication {taken[0]!r}", "Choose another name.")
             ledger = Ledger(self.budget, self.events, resumed=True)
             _charge(ledger, publications)
             releases, exact = self._released(Arrays(records), publications)

@@ -108,6 +108,20 @@ def test_a_process_that_had_opened_the_store_before_subtracts_from_the_new_ones_
             other.show("nothing of that name")
 
 
+def test_two_processes_that_publish_more_do_not_spend_the_same_budget_or_take_the_same_name(place):
+    """Both had opened the store before either published: the second sees what the first did."""
+    with published(place, epsilon=PRECISE) as one, Curator.open(place) as other:
+        one.publish_more({"cities": NoisyHistogram((CITY,), PRECISE / 3)})
+        with pytest.raises(AlreadyExists):
+            other.publish_more({"cities": NoisyHistogram((CITY,), PRECISE / 100)})
+        with pytest.raises(BudgetSpent):
+            other.publish_more({"more cities": NoisyHistogram((CITY,), PRECISE / 3)})
+        other.publish_more({"more cities": NoisyHistogram((CITY,), PRECISE / 7)})
+        assert one.show("more cities").release.value.sum() == N
+        assert one.check() == other.check() == []
+        assert one.left == pytest.approx(PRECISE * (1 / 2 - 1 / 3 - 1 / 7), rel=1e-6)
+
+
 def test_deletions_meanwhile_are_counted_once(place):
     """Two connections delete everybody, one by one, while a third publishes: nothing is left anywhere."""
     begun = threading.Semaphore(0)

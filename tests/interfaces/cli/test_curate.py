@@ -1,6 +1,6 @@
 """The commands of daily use, from a table in a file to a store that has forgotten.
 
-Covers: interfaces/report/exporting.py
+Covers: interfaces/cli/publishing.py, interfaces/report/exporting.py
 """
 
 import json

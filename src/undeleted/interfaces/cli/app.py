@@ -14,6 +14,7 @@ from undeleted.interfaces.cli import (
     definitions,
     demo,
     listing,
+    publishing,
     reproduce,
     serving,
     stores,
@@ -44,10 +45,10 @@ undeleted list mechanisms
 
 
 CURATE: dict[Given, str] = {
-    curate.init: "init people.csv --id person --out spec.toml · "
+    publishing.init: "init people.csv --id person --out spec.toml · "
     "undeleted init public.people --id person --connection postgresql://reader@host/db",
-    curate.plan: "plan spec.toml --rows 20000",
-    curate.publish: "publish spec.toml --store people.db --receipts receipts.jsonl",
+    publishing.plan: "plan spec.toml --rows 20000",
+    publishing.publish: "publish spec.toml --store people.db --receipts receipts.jsonl",
     curate.show: "show ages --quantile 0.9",
     curate.delete: "delete p00017 p00042",
     curate.status: "status --json",

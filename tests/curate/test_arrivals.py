@@ -11,7 +11,15 @@ from scipy import stats
 
 from support.fits import ALARM, fit, with_scale
 from undeleted.curate.arrivals import Arrivals
-from undeleted.curate.mechanisms import GrownRangeCounts, NoisyCount, NoisyHistogram, NoisyMean, NoisySum
+from undeleted.curate.mechanisms import (
+    Grouped,
+    GrownRangeCounts,
+    NoisyCount,
+    NoisyHistogram,
+    NoisyMean,
+    NoisyPeople,
+    NoisySum,
+)
 from undeleted.errors import BadBudget, BadSetting, TooLarge
 from undeleted.foundations.coins import NoNoise, secure, seeded
 from undeleted.foundations.intervals import noise_interval, standard_deviation
@@ -182,6 +190,24 @@ def test_nothing_of_the_old_record_is_published_by_a_correction():
     assert arrivals.total(gone).round(6).tolist() == [0, 1, 0, 0, 0, 1, 0, 0, 0, 0]
     with pytest.raises(BadSetting, match="corrections were not foreseen"):
         Arrivals(EXACT, 5).difference(old, new)
+
+
+def test_groups_have_running_totals_too():
+    grouped = Grouped(NoisyMean(X, Budget(5.0, 1e-6)), (CITY,))
+    arrivals = Arrivals(grouped, 10)
+    rows = run(arrivals, [people(*[4] * 500), people(*[7] * 500)], seeded(3))
+    means = {labels["city"]: mean for labels, mean in arrivals.answers(rows)}
+    assert means["a"].low <= 4 <= means["a"].high
+    assert means["b"].low <= 7 <= means["b"].high
+
+
+def test_a_table_that_allows_more_rows_per_person_is_refused():
+    many = Schema([X, CITY], id="id", rows_per_person=3)
+    table = many.table({"id": ["a"] * 3, "x": [1] * 3, "city": ["a"] * 3})
+    with pytest.raises(BadBudget, match="rows_per_person must be at least the 3 rows"):
+        Arrivals(EXACT, 5).batch(table)
+    with pytest.raises(BadSetting, match="would count a person in several batches"):
+        Arrivals(NoisyPeople(GAUSS), 5)
 
 
 def test_what_is_impossible_is_refused():

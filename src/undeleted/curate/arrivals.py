@@ -15,11 +15,14 @@ come are built from those who remain.  Somebody who leaves before their tick clo
 A correction is made by somebody who stays.  Published at once it would reveal their old record, so the
 difference enters the next batch, under its noise: with at most m corrections, a person moves the rows
 (1 + 2m) times as far.
+
+Who is who is not known here: the caller sees to it that a person is in one batch, and makes at most m
+corrections.  Whatever a person adds beyond that, the noise was not made for.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
 from typing import Literal
@@ -38,6 +41,7 @@ from undeleted.foundations.privacy import Budget, Reach, Zcdp, calibrate
 from undeleted.foundations.privacy.calibration import rho_for
 from undeleted.foundations.privacy.square_root import BITS, SquareRoot
 from undeleted.foundations.schema import Deleted, Table
+from undeleted.foundations.schema.first_row import FIRST
 from undeleted.foundations.types import Given
 
 MOST = 2**62  # rows and their noise stay inside 64 bits
@@ -83,6 +87,9 @@ class Arrivals:
         if not isinstance(self.mechanism, Linear):
             problem = f"{type(self.mechanism).__name__} is not a total: new people cannot be added to it."
             raise BadSetting(problem, "Publish counts, sums, means, variances, histograms or products.")
+        if FIRST in self.mechanism.columns:
+            problem = "a first row in every batch would count a person in several batches several times."
+            raise BadSetting(problem, "Count rows, with one row per person.")
         if self.noise not in ("factorization", "cohorts"):
             raise BadSetting(f"noise = {self.noise!r} does not exist.", "Choose factorization or cohorts.")
         if isinstance(self.max_corrections, bool) or self.max_corrections < 0:
@@ -145,6 +152,10 @@ class Arrivals:
     def batch(self, arrivals: Table | None, corrections: Sequence[tuple[Deleted, Deleted]] = ()) -> IntArray:
         """The exact total of a batch: who joined, and what was corrected from an old record to a new one."""
         total = np.zeros(self.mechanism.statistic.size, dtype=np.int64)
+        for table in (arrivals, *(record for pair in corrections for record in pair)):
+            if isinstance(table, Table) and table.schema.rows_per_person > self.mechanism.rows_per_person:
+                rule = f"at least the {table.schema.rows_per_person} rows per person that the table allows"
+                raise BadBudget("rows_per_person", self.mechanism.rows_per_person, rule)
         if arrivals is not None and arrivals.rows:
             self.mechanism.contribution(arrivals).add_to(total)
         for old, new in corrections:
@@ -215,8 +226,7 @@ class Arrivals:
         at = self._tick(release, tick)
         laws = tuple(self._in_all(law, at, confidence) for law in self.laws)
         cells = Cells(np.rint(self.total(release, at)).astype(np.int64))
-        widened: Given = self.mechanism
-        yield from replace(widened, budget=laws).answers(cells, asked or {}, confidence)
+        yield from self.mechanism.with_laws(laws).answers(cells, asked or {}, confidence)
 
     def _in_all(self, law: Law, tick: int, confidence: float) -> Law:
         """A law that is at least as wide, at this confidence, as the noise of a total and its rounding.

@@ -360,6 +360,9 @@ class Curator:
 
         def publish(records: Table) -> Additions:
             """Inside the store's transaction, which sees what other processes published meanwhile."""
+            if store.facts.get("closed"):
+                problem = "what is left of the budget is not this store's to spend."
+                raise BadSetting(problem, "A copy or a backup has none: publish more in the original.")
             taken = [name for name in publications if name in store.mechanisms]
             if taken:
                 raise AlreadyExists(f"a publication {taken[0]!r}", "Choose another name.")
@@ -454,9 +457,13 @@ class Curator:
         """Refuse if deletions are impossible now; this is tested by a write that changes nothing."""
         self.store.probe()
 
-    def copy_to(self, place: str, *, new_key: bool = False) -> "Curator":
-        """Copy the store, perhaps under a new key; a later deletion reaches only one of the two."""
-        return Curator._of(copy_store(self.store, place, new_key=new_key), place)
+    def copy_to(self, place: str, *, new_key: bool = False, move_budget: bool = False) -> "Curator":
+        """Copy the store, perhaps under a new key; a later deletion reaches only one of the two.
+
+        What is left of the budget stays here, unless it is moved: the two must not spend it twice.
+        """
+        copied = copy_store(self.store, place, new_key=new_key, move_budget=move_budget)
+        return Curator._of(copied, place)
 
     @overload
     def show(self, name: str) -> Publication: ...

@@ -389,6 +389,8 @@ def joined(schema: Schema, parts: list[Table], source: str = "") -> Table:
         {name: [text for p in parts for text in p.texts[name]] for name in first.texts},
         ids,
     )
+    if FIRST.name in table.codes:  # a person may be in several parts
+        table.codes[FIRST.name] = FirstRow.of(ids, table.rows)
     try:
         return schema.capped(table)
     except RejectedValue as error:

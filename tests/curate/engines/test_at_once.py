@@ -88,6 +88,22 @@ def test_a_rule_that_refuses_is_not_left_out(misfit):
         engine.prepare([GroupedCells(Count(), (g,))])
 
 
+def test_a_database_that_does_not_enforce_its_types_is_not_taken_at_its_word(tmp_path):
+    """SQLite keeps 1000 in a column of booleans; such a value must not be summed as it is."""
+    import sqlite3
+
+    with sqlite3.connect(tmp_path / "t.db") as db:
+        db.execute("CREATE TABLE t (sick BOOLEAN)")
+        db.executemany("INSERT INTO t VALUES (?)", [(1,), (0,), (1000,)])
+    db.close()
+    table = ibis.sqlite.connect(str(tmp_path / "t.db")).table("t")
+    sick = Boolean("sick", unknown="drop")
+    engine = Ibis(Schema([sick]), table)
+    total = engine.total(Moments(sick, 1))
+    assert not engine._fits
+    assert int(total[1]) <= int(total[0])
+
+
 def test_ids_are_still_checked():
     x = Number("x", min=0, max=9)
     engine = Ibis(Schema([x], id="pid"), ibis.memtable({"pid": ["a", "a"], "x": [1, 2]}))

@@ -12,9 +12,12 @@ import pytest
 
 from support.people import made, mechanisms, rows
 from undeleted.curate.curator import Curator
+from undeleted.curate.mechanisms import NoisyCount
 from undeleted.curate.stores import Fold, _store, copy_store, key_file_of, open_store
 from undeleted.curate.stores._records import tag_of
-from undeleted.errors import StoreError
+from undeleted.errors import BadSetting, StoreError
+from undeleted.foundations.privacy import Budget
+from undeleted.foundations.schema import Number, Schema
 from undeleted.interfaces.cli import run
 
 POSTGRES = pytest.param("postgres", marks=pytest.mark.services)
@@ -102,6 +105,42 @@ def test_a_restoration_that_fails_leaves_no_store_with_those_who_left(tmp_path, 
     assert run(["show", "table", "--store", str(tmp_path / "again.db")]) == 2
     assert run(restore) == 0
     assert sorted(p.name for p in tmp_path.glob("again*")) == ["again.db", "again.db.key", "again.db.lock"]
+
+
+# -- what is left of the budget
+
+
+def reserved(place):
+    curator = Curator(Schema([Number("x", min=0, max=9)], id="id"), Budget(1.0), place)
+    curator.publish({"id": ["a", "b"], "x": [1, 2]}, {"n": NoisyCount(0.25)})
+    return curator
+
+
+def test_two_copies_cannot_spend_the_same_budget(place):
+    with reserved(place("first")) as first:
+        with first.copy_to(place("second")) as second:
+            assert (first.left, second.left) == (0.75, 0.0)
+            with pytest.raises(BadSetting, match="not this store's to spend"):
+                second.publish_more({"more": NoisyCount(0.5)})
+            assert second.check() == []
+        with first.copy_to(place("third"), move_budget=True) as third:
+            assert (first.left, third.left) == (0.0, 0.75)
+            with pytest.raises(BadSetting, match="not this store's to spend"):
+                first.publish_more({"more": NoisyCount(0.5)})
+            third.publish_more({"more": NoisyCount(0.5)})
+            assert first.check() == third.check() == []
+            assert third.left == 0.25
+
+
+def test_a_restored_backup_does_not_refund_what_was_spent_since(place, tmp_path):
+    with reserved(place("first")) as first:
+        assert run(["backup", str(tmp_path / "b"), "--store", place("first")]) == 0
+        first.publish_more({"more": NoisyCount(0.5)})
+    assert run(["restore", str(tmp_path / "b"), "--nobody-left", "--store", place("again")]) == 0
+    with Curator.open(place("again")) as again:
+        assert again.left == 0
+        with pytest.raises(BadSetting, match="not this store's to spend"):
+            again.publish_more({"other": NoisyCount(0.5)})
 
 
 # -- a new key

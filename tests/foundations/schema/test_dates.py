@@ -101,6 +101,24 @@ def test_what_is_no_date_is_refused_dropped_or_clamped():
     assert codes(clamped, np.array(["1600-01-01", "NaT"], dtype="datetime64[D]")[:1]) == [0]
 
 
+def test_no_value_stops_a_column_that_drops_what_does_not_fit():
+    """A time before the first year in UTC, milliseconds in a date64, masks, and types that pandas borrows."""
+    assert codes(DAY, ["0001-01-01T00:00:00+14:00", "2020-01-01"]) == [None, 2]
+    early = datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14)))
+    assert codes(DAY, [early, datetime(2020, 1, 1)]) == [None, 2]
+    halfway = pa.array([1577836800123, 1577836800000], pa.int64()).view(pa.date64())
+    assert codes(DAY, halfway) == [2, 2]
+    masked = np.ma.MaskedArray(np.array(["2020-01-01"] * 2, dtype="datetime64[D]"), mask=[True, False])
+    assert codes(DAY, masked) == [None, 2]
+    when = [datetime(2020, 1, 1, 5)]
+    for kind in ("timestamp[us][pyarrow]", "timestamp[us, Asia/Tokyo][pyarrow]", "date32[day][pyarrow]"):
+        assert codes(DAY, pd.Series(when).dt.tz_localize("UTC").astype("timestamp[us, UTC][pyarrow]")) == [
+            2
+        ], kind
+    assert codes(DAY, pd.DatetimeIndex(when, tz="Asia/Tokyo")) == [1]
+    assert codes(DAY, pd.DatetimeIndex(when)) == [2]
+
+
 @pytest.mark.parametrize(
     "bounds",
     [{"min": 3, "max": "2020-01-01"}, {"min": "2020-01-02", "max": "2020-01-01"}, {"min": "x", "max": "y"}],

@@ -46,6 +46,7 @@ from undeleted.foundations.schema.first_row import FIRST
 from undeleted.foundations.types import Expression, Terms
 
 _AT_ONCE = 400  # sums in one query; some databases allow 1,600 columns
+_STRICT = ("duckdb", "postgres", "pyspark")  # a column holds values of its type, and of no other
 _SLICE = 2_000_000  # rows that a backend without cursors hands over at a time
 
 
@@ -79,7 +80,8 @@ class Ibis:
         self._raw = table
         read_columns = [column for column in schema.columns if column != FIRST]
         simple = {c.name: unchecked(c, table[c.name]) for c in read_columns if not isinstance(c, Text)}
-        self._unchecked = {name: code for name, code in simple.items() if code is not None}
+        strict = _backend_of(raw) in _STRICT
+        self._unchecked = {name: code for name, code in simple.items() if code is not None and strict}
         self._fits = False  # whether a query has shown that no rule of a column is broken
         self._columns: dict[str, OnGrid] = {}
         self._decimals: set[str] = set()  # decimals that are transferred as texts
@@ -248,6 +250,8 @@ class Ibis:
                 np.add.at(totals[statistic], first + cells // run, values)
         self._fits = True
         if rows != self.rows:  # it also checks ids
+            self._fits = False  # the table changed meanwhile: check its rules as usual
+            vars(self).pop("rows")
             return False
         for statistic in statistics:
             statistic.check_no_overflow(rows)

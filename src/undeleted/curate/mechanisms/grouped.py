@@ -75,6 +75,9 @@ class Grouped(Linear):
     def laws(self) -> tuple[Law, ...]:
         return self.inner.laws
 
+    def with_laws(self, laws: tuple[Law, ...]) -> "Grouped":
+        return replace(self, inner=self.inner.with_laws(laws))
+
     def groups(self) -> Iterator[dict[str, Given]]:
         """The labels of every group, in the order of the cells."""
         for values in product(*map(values_of, self.by)):

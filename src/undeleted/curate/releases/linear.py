@@ -9,7 +9,7 @@ Stored values are never clamped; post-processing works on copies.
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
@@ -26,6 +26,7 @@ from undeleted.foundations.coins import Coins, Law
 from undeleted.foundations.intervals import Estimate, estimate
 from undeleted.foundations.privacy import Budget, Noise, Reach, Zcdp, as_noise, calibrate
 from undeleted.foundations.schema import Deleted, GridColumn
+from undeleted.foundations.types import Given
 
 FEW = 4  # blocks of up to so many cells and one law are noised together
 
@@ -119,6 +120,12 @@ class Linear(Subtracting):
 
     def shaped(self, shape: Shape, cells: IntArray) -> Cells:
         return Cells(cells)
+
+    def with_laws(self, laws: tuple[Law, ...]) -> "Linear":
+        """The same mechanism with these laws, to read a release that has their noise."""
+        mechanism: Given = self
+        changed: Linear = replace(mechanism, budget=laws)
+        return changed
 
     def rows(self, release: Cells) -> Rows:
         starts = np.array(self.statistic.starts)

@@ -77,14 +77,19 @@ def key_file_of(place: str) -> str:
     return path
 
 
-def copy_store(store: Store, place: str, *, new_key: bool = False) -> Store:
-    """Copy a store to another place: state, records, version and key; or with a new key, and marks of it."""
+def copy_store(store: Store, place: str, *, new_key: bool = False, move_budget: bool = False) -> Store:
+    """Copy a store to another place: state, records, version and key; or with a new key, and marks of it.
+
+    What is left of the budget stays with the source, or is moved: the two must not spend it twice.  When it is
+    moved, the source gives it up first.
+    """
     copied: Store | None = None
     key = store.key
     if new_key:
         key = rotated(os.urandom(32), (*earlier_keys(store.key), bytes(store.key)))
     try:
-        with store.taken(key if new_key else None) as contents:
+        facts = store.close_budget() if move_budget else None
+        with store.taken(key if new_key else None, facts) as contents:
             copied = _kind(place).filled(place, lambda _: contents, key)
     except UndeletedError as error:
         if copied is None:

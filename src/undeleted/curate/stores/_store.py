@@ -80,6 +80,11 @@ def _absent(tags: Sequence[bytes], there: set[bytes]) -> tuple[int, ...]:
     return tuple(positions)
 
 
+def _closed(facts: Json) -> Json:
+    """The facts of a store that has nothing left to spend."""
+    return facts if not facts.get("left") else facts | {"left": 0.0, "closed": True}
+
+
 def _retagged(slots: Given, key: bytes | None) -> Given:
     """Slots with their tags under a new key."""
     if key is None or not len(slots):
@@ -313,7 +318,20 @@ class Store(ABC):
             meta["seal"] = seal(self._key, meta, [*shapes, *(shape for _, shape in packed)])
             self._append(len(self._sizes), packed)
             self._rewrite(meta)
-        self._load(*self._read_meta(), {**self.mechanisms, **added.mechanisms})
+            # Inside the transaction: afterwards another process may have published more.  If this one is
+            # rolled back, the next finds another seal, and loads what is there.
+            self._load(*self._read_meta(), {**self.mechanisms, **added.mechanisms})
+
+    def close_budget(self) -> Json:
+        """Give up what is left of the budget, durably; return the facts as they were."""
+        with self._extending():
+            meta, shapes = self._read_meta()
+            before: Json = json.loads(meta["facts"])
+            meta["facts"] = json.dumps(_closed(before))
+            meta["seal"] = seal(self._key, meta, shapes)
+            self._rewrite(meta)
+            self._load(*self._read_meta(), self.mechanisms)
+        return before
 
     def _extending(self) -> AbstractContextManager[None]:
         """A write transaction during which nobody else may delete."""
@@ -516,8 +534,12 @@ class Store(ABC):
     # -- copying
 
     @contextmanager
-    def taken(self, new_key: bytes | None = None) -> Iterator[Contents]:
-        """The contents of this store, to be copied, perhaps under a new key; writers are locked out."""
+    def taken(self, new_key: bytes | None = None, facts: Json | None = None) -> Iterator[Contents]:
+        """The contents of this store, to be copied, perhaps under a new key; writers are locked out.
+
+        Two stores that could both spend what is left would spend it twice: a copy has nothing left, unless
+        the budget was moved to it (`facts`).
+        """
         with self._copying():
             state = self._state(write=True)
             own, shapes = self._read_meta()
@@ -537,6 +559,7 @@ class Store(ABC):
                 if self._state() != state:  # a last check, which fails if the transaction was lost
                     raise StoreError(f"{self.path} changed while it was copied.", "Copy it again.")
                 meta = {name: own[name] for name in portable if name in own}
+                meta["facts"] = json.dumps(_closed(self.facts) if facts is None else facts)
                 if new_key is not None:
                     meta |= {"tag": tag_of(new_key, "").hex(), "digest": digest(new_key, self._noise())}
                 return meta

@@ -63,7 +63,7 @@ from undeleted.curate.stores._store import CHUNK, DAMAGED, UNREADABLE, Deleted, 
 from undeleted.errors import AlreadyExists, StoreError, UndeletedError
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema import Table
-from undeleted.foundations.types import Given
+from undeleted.foundations.types import Given, Json
 
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between retries when the connection drops
 LIVING = ("state", "records", "posts", "held", "cells")  # in the order in which they are locked
@@ -331,8 +331,8 @@ class PostgresStore(Store):
         raise self._unknown()
 
     @contextmanager
-    def taken(self, new_key: bytes | None = None) -> Iterator[Contents]:
-        with in_words(self.path), super().taken(new_key) as contents:
+    def taken(self, new_key: bytes | None = None, facts: Json | None = None) -> Iterator[Contents]:
+        with in_words(self.path), super().taken(new_key, facts) as contents:
             self._run("SET LOCAL idle_in_transaction_session_timeout = 0")  # copying may take long
             yield contents
 

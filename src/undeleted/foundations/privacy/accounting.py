@@ -92,13 +92,16 @@ def account(events: Sequence[Event], delta: float) -> Spend:
 def filtered(events: Sequence[Event], delta: float) -> Spend:
     """What releases cost that were chosen one after another, each perhaps because of earlier answers.
 
-    Basic composition and zCDP add up whatever was chosen, and stay valid as stopping rules (privacy filters:
-    Rogers, Roth, Ullman, Vadhan 2016; Whitehouse, Ramdas, Rogers, Wu 2023).  Privacy-loss distributions of
-    mechanisms that were chosen adaptively do not.
+    Sums of pure ε and sums of ρ stay valid as stopping rules (privacy filters: Rogers, Roth, Ullman, Vadhan
+    2016; Whitehouse, Ramdas, Rogers, Wu 2023).  Whether all choices are pure, or ρ pays for all, may itself
+    depend on answers: a path of pure choices within ε adds nothing to δ.  Two bounds are not valid here: a
+    privacy-loss distribution, and a sum of ε for some choices beside an ε from ρ for the others, because the
+    analyst could choose after a lucky answer which part pays.
     """
     if not 0 <= delta < 1:
         raise BadBudget("delta", delta, "in [0, 1)")
-    spends = [Spend(_basic(events, delta), delta, "basic")]
+    pure = all(isinstance(event.law, DiscreteLaplace) for event in events)
+    spends = [Spend(_basic(events, delta) if pure else math.inf, delta, "basic")]
     if delta > 0 and events:
         spends.append(Spend(_zcdp(events, delta), delta, "zcdp"))
     return min(spends, key=lambda spend: spend.epsilon)

@@ -139,10 +139,11 @@ def units_of(value: Given, grain: str) -> int | None:
             return in_units
         elif hasattr(value, "to_pydatetime"):  # pandas keeps nanoseconds
             when = value.to_pydatetime(warn=False)
+        if isinstance(when, datetime):
+            when = when.astimezone(UTC).replace(tzinfo=None) if when.tzinfo is not None else when
     except (OverflowError, ValueError):
         return None
     if isinstance(when, datetime):
-        when = when.astimezone(UTC).replace(tzinfo=None) if when.tzinfo is not None else when
         if grain == "second":
             seconds: int = (when - datetime(1970, 1, 1)) // timedelta(seconds=1)
             return seconds
@@ -177,9 +178,15 @@ def _one(value: Given, grain: str) -> int:
 
 def _as_times(values: Given) -> Given:
     """A column as numpy's times, in UTC; None if it is a column of something else."""
-    if type(values).__module__.startswith("pandas") and getattr(values.dtype, "kind", "") == "M":
-        values = values.dt.tz_convert(None) if hasattr(values.dtype, "tz") else values
-        return values.to_numpy()
+    if type(values).__module__.startswith("pandas"):
+        if isinstance(values.dtype, np.dtype):
+            return values.to_numpy() if values.dtype.kind == "M" else None
+        if not str(values.dtype).startswith("datetime64["):
+            return None
+        zoned: Given = getattr(values, "dt", values)  # of a series; an index has its methods itself
+        return zoned.tz_convert(None).to_numpy()
+    if isinstance(values, np.ma.MaskedArray):
+        return None
     if isinstance(values, np.ndarray) and values.dtype.kind == "M":
         return values
     if type(values).__module__.startswith("polars") and str(values.dtype).startswith(("Date", "Datetime")):
@@ -189,7 +196,7 @@ def _as_times(values: Given) -> Given:
 
         kind = values.type
         if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-            unit = kind.unit if pa.types.is_timestamp(kind) else "s"
+            unit = kind.unit if pa.types.is_timestamp(kind) else "s" if pa.types.is_date32(kind) else "ms"
             numbers = values.cast(pa.timestamp(unit)).cast(pa.int64())
             nothing = np.iinfo(np.int64).min  # numpy's NaT
             return numbers.fill_null(nothing).to_numpy(zero_copy_only=False).view(f"datetime64[{unit}]")

@@ -29,13 +29,17 @@ def copy(
     new_key: Annotated[
         bool, typer.Option("--new-key", help="Give the copy a new key: receipts of the old one become void.")
     ] = False,
+    move_budget: Annotated[
+        bool, typer.Option("--move-budget", help="What is left of the budget is the copy's from now on.")
+    ] = False,
 ) -> Result:
-    """Copy a store with its state, records and key; check both.  The source is not changed.
+    """Copy a store with its state, records and key; check both.  The source keeps its state.
 
     From then on, delete in only one of the two and remove the other, or they will diverge.  With --new-key
-    the copy has a new key, for the case that the old one may be known to others.
+    the copy has a new key, for the case that the old one may be known to others.  What is left of the budget
+    stays with the source, or is moved with --move-budget: the two must not spend it twice.
     """
-    facts, text = _copied(source, target, new_key=new_key)
+    facts, text = _copied(source, target, new_key=new_key, move_budget=move_budget)
     text["next"] = "delete in the copy from now on, and remove the source with its key"
     if new_key:
         text["receipts"] = (
@@ -44,7 +48,9 @@ def copy(
     return Result(facts, text, code=int(bool(facts["problems"])))
 
 
-def _copied(source: str, target: str, *, new_key: bool = False, read_only: bool = False) -> tuple[Json, Json]:
+def _copied(
+    source: str, target: str, *, new_key: bool = False, move_budget: bool = False, read_only: bool = False
+) -> tuple[Json, Json]:
     """Copy a store and check both; return what to print."""
     from undeleted.curate.curator import Curator
 
@@ -58,7 +64,7 @@ def _copied(source: str, target: str, *, new_key: bool = False, read_only: bool 
             )
         try:
             with working(f"copying {path}"):
-                second = first.copy_to(target, new_key=new_key)
+                second = first.copy_to(target, new_key=new_key, move_budget=move_budget)
         except AlreadyExists as error:
             raise StoreError(error.what, "Name a place where nothing exists.") from None
         with second:
@@ -89,7 +95,8 @@ def backup(
     """Write a backup of a store to a file, with its key; check both.
 
     A backup holds the records of everybody who is there now, also of those who leave later: keep it no
-    longer than you need, and write down who leaves, outside of the store, until you have removed it.
+    longer than you need, and write down who leaves, outside of the store, until you have removed it.  It has
+    nothing left of the budget: what the store spends later could not be known there.
     """
     facts, text = _copied(store_at(store), str(target))
     text["keep"] = "a list of who leaves from now on, until this backup is removed: `restore` needs it"

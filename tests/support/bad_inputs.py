@@ -372,6 +372,30 @@ CASES = {
         "It has pid;why. Its separator seems to be ';': save it with commas.",
         published=True,
     ),
+    "a list of ids with a field too many": Bad(
+        data("leavers.csv", f"n,pid\nx,p01\nx,p02,{SECRET}\nx,p03\n".encode()),
+        ("delete", "--from", "leavers.csv", "--column", "pid"),
+        "leavers.csv: line 3 cannot be read.\nEvery row must have the same columns; correct the file.",
+        published=True,
+    ),
+    "a list of ids in which one is missing": Bad(
+        data("leavers.csv", f"pid,why\np01,a\n,{SECRET}\n".encode()),
+        ("delete", "--from", "leavers.csv", "--column", "pid"),
+        "leavers.csv: 1 row has no pid.\nGive them their ids, or remove them.",
+        published=True,
+    ),
+    "a table to peek into with a field too many": Bad(
+        data("odd.csv", f"n,pid\nx,p01\nx,p02,{SECRET}\nx,p03\n".encode()),
+        ("init", "odd.csv", "--peek", "--out", "draft.toml"),
+        "odd.csv: line 3 cannot be read.\nEvery row must have the same columns; correct the file.",
+    ),
+    "further publications without the option for them": Bad(
+        data("more.toml", b'[publish.n]\nkind = "count"\n'),
+        ("publish", "more.toml"),
+        "more.toml, line 1: the spec needs `data`, a table."
+        "\n"
+        "Add [data]; or, for further publications of a store, use `publish --more`.",
+    ),
     "a table for a list of ids": Bad(
         nothing,
         ("delete", "--from", "people.csv"),

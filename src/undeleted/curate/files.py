@@ -64,7 +64,7 @@ def columns_of(source: str) -> dict[str, str]:
 def first_rows(source: str, most: int) -> dict[str, list[Given]]:
     """The values of every column in the first rows, as they are written."""
     names, values = list(columns_of(source)), dict[str, list[Given]]()
-    for batch in _columns(source, names):
+    for batch in _read_columns(source, names):
         for name in names:
             values.setdefault(name, []).extend(listed(batch[name])[: most - len(values.get(name, []))])
         if len(values[names[0]]) >= most:
@@ -73,9 +73,31 @@ def first_rows(source: str, most: int) -> dict[str, list[Given]]:
 
 
 def ids_of(source: str, column: str) -> Iterator[str]:
-    """The ids in a column of a table, as they are written; rows without one are skipped."""
-    for batch in _columns(source, [column]):
-        yield from (as_text(value) for value in listed(batch[column]) if not is_missing(value))
+    """The ids in a column of a table, as they are written.
+
+    A row without one is an error, before any id is given: nobody who asked to leave is skipped silently.
+    """
+    nameless = sum(sum(map(is_missing, listed(batch[column]))) for batch in _read_columns(source, [column]))
+    if nameless:
+        rows = "row has" if nameless == 1 else "rows have"
+        raise BadFile(source, f"{nameless:,} {rows} no {column}.", "Give them their ids, or remove them.")
+    for batch in _read_columns(source, [column]):
+        yield from map(as_text, listed(batch[column]))
+
+
+def _read_columns(source: str, wanted: list[str]) -> Iterator[Mapping[str, Given]]:
+    """The wanted columns, a block at a time; an error names the line, and nothing that is in it."""
+    batches = iter(_columns(source, wanted))
+    while True:
+        try:
+            batch = next(batches)
+        except StopIteration:
+            return
+        except UndeletedError:
+            raise
+        except Exception as error:  # of an engine, in the middle of a file
+            raise _unreadable(source, error) from None
+        yield batch
 
 
 def blocks(source: str, schema: Schema) -> Iterator[Table]:

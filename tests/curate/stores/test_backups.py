@@ -80,6 +80,14 @@ def test_a_backup_is_not_restored_without_a_word_about_leavers_nor_over_a_store(
     assert run(["restore", str(tmp_path / "b"), "--nobody-left", "--store", place("people")]) == 2
     assert run(["restore", str(tmp_path / "nothing"), "--nobody-left", "--store", place("again")]) == 2
     assert run(["restore", str(tmp_path / "b"), "--leavers", "nothing.txt", "--store", place("again")]) == 2
+    (tmp_path / "none.txt").write_text("\n")
+    (tmp_path / "odd.txt").write_text("p1 \n")
+    restore = ["restore", str(tmp_path / "b"), "--store", place("again"), "--leavers"]
+    assert run([*restore, str(tmp_path / "none.txt")]) == 2
+    assert "names nobody" in capsys.readouterr().err
+    if place("again").startswith("/"):
+        assert run([*restore, str(tmp_path / "odd.txt"), "--strict"]) == 2
+        assert "nothing was restored" in capsys.readouterr().err
     assert not Path(tmp_path / "again.db").exists()
     assert run(["restore", str(tmp_path / "b"), "--nobody-left", "--store", place("again")]) == 0
     assert state(place("again")) == state(place("people"))

@@ -17,7 +17,7 @@ from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.engines.ibis import Ibis
 from undeleted.curate.publishing import count, mean, quantiles
 from undeleted.curate.stores._json_descriptions import build, describe
-from undeleted.errors import BadBounds, BadColumns, BadSetting, RejectedValue
+from undeleted.errors import BadBounds, BadColumns, BadQuestion, BadSetting, RejectedValue
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.schema import Date, Schema
 from undeleted.foundations.schema.conditions import Condition
@@ -188,6 +188,10 @@ def test_cells_of_a_histogram_are_labelled_with_dates():
     assert labels == ["2020-01", "2020-02", "2020-03"]
     [(_, box)] = mechanism.answers(release, {"where": ["when=2020-02..2020-03"]}, 0.95)
     assert box.value == 2
+    with pytest.raises(BadQuestion, match="names days"):
+        next(mechanism.answers(release, {"where": ["when=2020-02-03..2020-03-09"]}, 0.95))
+    with pytest.raises(BadSetting, match="is in months"):
+        Condition('when >= "2020-02-03"', (months,))
 
 
 SPEC = """[data]

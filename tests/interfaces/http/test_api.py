@@ -5,14 +5,18 @@ Covers: interfaces/http/access.py, interfaces/http/lists.py, interfaces/http/mod
 """
 
 import asyncio
+import io
 import json
 import re
 
+import pyarrow.parquet as pq
 import pytest
 
-from support.services import SPEC, Published, client_of, running, table
+from support.services import CITIES, SPEC, Published, client_of, running, table
+from undeleted.curate.curator import Curator
 from undeleted.curate.receipts import DataSet, Receipt
 from undeleted.errors import Busy
+from undeleted.interfaces.http.keys import Keys, keys_at
 
 DOCUMENT = {  # every address, and whose it is
     ("GET", "/health/live"): None,
@@ -301,6 +305,85 @@ def test_whoever_hangs_up_on_receipts_leaves_no_table_behind(published):
 
 
 # -- readers
+
+DATES = """[data]
+source = "people.csv"
+id = "person"
+[budget]
+epsilon = 8.0
+[columns.age]
+type = "number"
+min = 0
+max = 99
+[columns.city]
+type = "category"
+values = ["Chicago", "Haifa", "Washington"]
+[columns.born]
+type = "date"
+min = 1930-01-01
+max = 2025-12-31
+[publish.births]
+kind = "mean"
+column = "born"
+by = ["city"]
+[publish.spread]
+kind = "quantiles"
+column = "born"
+[publish.model]
+kind = "naive-bayes"
+features = ["age"]
+target = "city"
+"""
+
+
+@pytest.fixture
+def dated(tmp_path):
+    rows = "".join(f"p{i},{i % 100},{CITIES[i % 3]},19{40 + i % 50}-03-14\n" for i in range(900))
+    (tmp_path / "people.csv").write_text("person,age,city,born\n" + rows)
+    (tmp_path / "spec.toml").write_text(DATES)
+    Curator.from_spec(tmp_path / "spec.toml", tmp_path / "people.db").close()
+    key = {"Authorization": f"Bearer {Keys(keys_at(str(tmp_path / 'people.db'))).create('r', 'operator')}"}
+    with client_of(str(tmp_path / "people.db")) as client:
+        yield client, key
+
+
+def test_dates_are_dates_in_every_answer_and_on_the_page(dated):
+    client, key = dated
+    for name in ("births", "spread"):
+        answers = client.get(f"/v1/publications/{name}", headers=key).json()["answers"]
+        assert all(re.fullmatch(r"19[0-9]{2}-\d\d-\d\d", a["estimate"]) for a in answers)
+    assert client.get("/v1/publications", headers=key).status_code == 200
+    token = key["Authorization"].removeprefix("Bearer ")
+    client.post("/login", data={"key": token})
+    page = client.get("/").text
+    assert re.search(r"<td>19\d\d-\d\d-\d\d</td><td>19\d\d-\d\d-\d\d to 19\d\d-\d\d-\d\d</td>", page)
+    assert 'class="posts"' not in page
+
+
+def test_readers_get_files_and_predictions(dated):
+    client, key = dated
+    table = client.get("/v1/publications/births/export?format=csv", headers=key)
+    assert table.headers["content-type"].startswith("text/csv")
+    assert table.text.splitlines()[0] == "publication,city,estimate,low,high,confidence,version"
+    assert len(table.text.splitlines()) == 4
+    parquet = client.get("/v1/publications/births/export?format=parquet", headers=key).content
+    assert pq.read_table(io.BytesIO(parquet)).num_rows == 3
+    wrong = client.get("/v1/publications/births/export?where=city=Haifa", headers=key)
+    assert (wrong.status_code, "unknown parameter 'where'" in wrong.text) == (422, True)
+
+    def predicted(name, body, status=200):
+        answer = client.post(f"/v1/publications/{name}/predictions", headers=key, json=body)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    [one, other] = predicted("model", {"rows": [{"age": 3}, {"age": 4}]})["predictions"]
+    assert {one["prediction"], other["prediction"]} <= set(CITIES)
+    assert 0 <= one["probability"] <= 1
+    assert "only models predict" in predicted("births", {"rows": [{"age": 3}]}, 422)["detail"]
+    predicted("nobody", {"rows": [{"age": 3}]}, 404)
+    predicted("model", {"rows": []}, 422)
+    predicted("model", {"rows": [{"age": "old"}]}, 422)
+    predicted("model", {"rows": [{"height": 3}]}, 422)
 
 
 def test_readers_ask_questions(client, published):

@@ -159,7 +159,12 @@ class NoisyHistogram(Linear):
             return name, _WORDS[value.lower()]
         low, dots, high = value.partition("..")
         if isinstance(column, Date):
-            if any(units_of(end, column.grain) is None for end in ((low, high) if dots else (low,))):
+            ends = (low, high) if dots else (low,)
+            if any(column.finer_than_its_grain(end) for end in ends):
+                raise BadQuestion(
+                    f"{name!r} is in months, and {value!r} names days.", f"Write {name}=2020-01."
+                )
+            if any(units_of(end, column.grain) is None for end in ends):
                 raise BadQuestion(f"{value!r} is neither a date nor a range.", f"Write {name}=2020-01-31.")
             return name, (low, high) if dots else low
         try:

@@ -99,6 +99,9 @@ class Spec:
 
     @classmethod
     def _read(cls, root: Reader, text: str) -> "Spec":
+        if "data" not in root and "publish" in root:
+            remedy = "Add [data]; or, for further publications of a store, use `publish --more`."
+            root.fail("the spec needs `data`, a table.", remedy)
         data, budget = root.table("data"), root.table("budget")
         columns = {name: _column(name, reader) for name, reader in root.tables("columns").items()}
         planned = {name: _planned(reader, columns) for name, reader in root.tables("publish").items()}

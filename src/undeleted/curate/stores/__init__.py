@@ -80,8 +80,8 @@ def key_file_of(place: str) -> str:
 def copy_store(store: Store, place: str, *, new_key: bool = False, move_budget: bool = False) -> Store:
     """Copy a store to another place: state, records, version and key; or with a new key, and marks of it.
 
-    What is left of the budget stays with the source, or is moved: the two must not spend it twice.  When it is
-    moved, the source gives it up first.
+    What is left of the budget stays with the source, or is moved: the two must not spend it twice.  When it
+    is moved, the source gives it up first.
     """
     copied: Store | None = None
     key = store.key

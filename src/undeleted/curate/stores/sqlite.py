@@ -160,6 +160,8 @@ class SqliteStore(Store):
             raise StoreError(f"{path} is a folder.", "Name a file for the store.")
         if not Path(path).is_file():
             raise StoreError(f"there is no store at {path}.", "Publish first, or name another store.")
+        if not os.access(path, os.R_OK):
+            raise StoreError(f"{path} cannot be read by this user.", "Check its permissions.")
         if not is_database(path):
             raise StoreError(f"{path} is not a store.", "Name another file.")
         given, path = path, os.path.realpath(path)  # the log and the key are beside the file itself

@@ -207,6 +207,8 @@ class _Parser:
         wrong = f"{column.name!r} cannot be compared with {word!r} by {sign}"
         if isinstance(column, Date):
             units = units_of(word, column.grain) if kind == "text" else None
+            if column.finer_than_its_grain(word):
+                self._fail(f'{column.name!r} is in months; write "2020-01"')
             if units is None:
                 self._fail(f'{wrong}; write dates in quotes, as "2020-01-31"')
             return self._on_grid(column, units)

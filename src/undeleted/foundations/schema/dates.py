@@ -88,10 +88,17 @@ class Date(Number):
 
     def _units(self, value: Given) -> Given:
         units = value if isinstance(value, int | float | Decimal) else units_of(value, self.grain)
+        if self.finer_than_its_grain(value):
+            problem = f"is in months; {str(value)!r} is a day."
+            raise BadBounds(self.name, problem, "Write months as 2020-01.")
         if units is None:
             problem = f"{str(value)!r} is not a date."
             raise BadBounds(self.name, problem, "Write dates as 2020-01-31.")
         return units
+
+    def finer_than_its_grain(self, value: Given) -> bool:
+        """Whether a question about this value could only be answered for the whole month around it."""
+        return self.grain == "month" and isinstance(value, str) and len(value) != len("2020-01")
 
     def encode(self, values: Given) -> Codes:
         units = _many(values, self.grain)

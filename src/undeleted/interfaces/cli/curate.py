@@ -291,9 +291,9 @@ def _ids(ids: list[str] | None, source: Path | None, column: str = "") -> Iterat
         raise BadFile(name, f"cannot be read ({why}).", "Give UTF-8 text with one id per line.") from None
 
 
-def ids_in(source: Path) -> list[str]:
-    """All ids of a file with one per line."""
-    with _ids(None, source) as people:
+def ids_in(source: Path, column: str = "") -> list[str]:
+    """All ids of a file with one per line, or of a column of a table."""
+    with _ids(None, source, column) as people:
         return list(people)
 
 

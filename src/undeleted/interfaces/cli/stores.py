@@ -107,8 +107,12 @@ def backup(
 def restore(
     source: Annotated[Path, typer.Argument(help="A backup that `undeleted backup` wrote.")],
     leavers: Annotated[
-        Path | None, typer.Option(help="A file with the ids of all who left since, one per line.")
+        Path | None, typer.Option(help="A file with the ids of all who left since, one per line; or a table.")
     ] = None,
+    column: Annotated[str, typer.Option(help="If --leavers is a table: the column of the ids.")] = "",
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Restore nothing if one of these ids is not in the backup.")
+    ] = False,
     nobody_left: Annotated[
         bool, typer.Option("--nobody-left", help="Nobody has left since the backup was written.")
     ] = False,
@@ -127,7 +131,9 @@ def restore(
         raise BadUsage(problem, "Give --leavers FILE with their ids, or --nobody-left.")
     if not source.is_file():
         raise StoreError(f"there is no backup at {source}.", "Name the file that `undeleted backup` wrote.")
-    people = [] if leavers is None else ids_in(leavers)
+    people = [] if leavers is None else ids_in(leavers, column)
+    if leavers is not None and not people:
+        raise BadUsage(f"{leavers} names nobody.", "If nobody has left since, say so: --nobody-left.")
     with restoring(store_at(store)) as place:  # it gets its name when those who left are gone again
         facts, text = _copied(str(source), place, read_only=True)
         facts |= {"to": shown(store_at(store)), "deleted": 0, "unknown": 0}
@@ -135,11 +141,18 @@ def restore(
         if people:
             with Curator.open(place) as curator, bar("deleting") as progress:
                 done = curator.delete(people, progress=progress.advance)
+                if strict and done.unknown:
+                    problem = f"{done.unknown:,} of these ids are not in the backup; nothing was restored."
+                    raise StoreError(problem, "Check how they are spelled, or leave out --strict.")
                 facts |= {"deleted": done.deleted, "unknown": done.unknown, "version": done.version}
                 problems = curator.check()
                 facts |= {"intact": not problems, "problems": problems}
     text = {"restored": text.pop("copied"), **text, "version": f"v{facts['version']}"}
     text["deleted again"] = f"{facts['deleted']:,} of {len(people):,} who left since"
+    if facts["unknown"]:
+        text["unknown"] = (
+            f"{facts['unknown']:,}: they left before the backup, or are spelled differently in it"
+        )
     return Result(facts, text, code=int(bool(facts["problems"])))
 
 

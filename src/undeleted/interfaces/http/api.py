@@ -191,6 +191,9 @@ async def export(
     confidence: Annotated[float, Query(ge=0.01, le=0.999999, description="Of the intervals.")] = 0.95,
 ) -> Response:
     """The same table as `undeleted export` writes: labels, estimate, low, high, confidence, version."""
+    strange = set(request.query_params) - {"format", "confidence"}
+    if strange:
+        raise BadQuestion(f"unknown parameter {min(strange)[:64]!r}.", "Use: confidence, format.")
     data = await service_of(request).export(name, form, confidence)
     return Response(data, media_type=FORMS[form])
 

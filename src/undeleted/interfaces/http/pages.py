@@ -131,7 +131,9 @@ async def _standing(service: Service) -> Json:
         publication["widths"], publication["spread"] = charts.widths(past), past[-1][1] if past else None
         publication["steady"] = width_note(publication["kind"])
         publication["posts"] = [
-            a["estimate"] for a in publication["answers"] if isinstance(a["estimate"], str)
+            a["estimate"]
+            for a in publication["answers"]
+            if isinstance(a["estimate"], str) and a["confidence"] is None  # dates have intervals
         ]
     return {"published": True, "publications": result, "state": status, "folds": service.settings.fold}
 

@@ -360,7 +360,8 @@ class Service:
 
     def _remember(self, name: str, publication: Publication, answers: Sequence[Json]) -> None:
         """Keep the mean half-width of the intervals at this version, to three digits; never their ends."""
-        ends = [(a["low"], a["high"]) for a in answers if a["low"] is not None and a["high"] is not None]
+        both = [(a["low"], a["high"]) for a in answers]
+        ends = [(low, high) for low, high in both if all(isinstance(x, int | float) for x in (low, high))]
         if not ends:
             return
         width = float(f"{sum(high - low for low, high in ends) / len(ends) / 2:.3g}")

@@ -81,7 +81,8 @@ class NoisyHistogram(Linear):
 
     def foreseen(self, rows: float) -> Foreseen:
         cell, half = rows / self.statistic.size, half_interval(self.laws[0])
-        return Foreseen(half, f"a cell of about {cell:,.3g}", half >= cell)
+        about = f"{cell:,.0f}" if cell >= 100 else f"{cell:.3g}"
+        return Foreseen(half, f"a cell of about {about}", half >= cell)
 
     def answers(self, release: Cells, asked: Mapping[str, Given], confidence: float) -> Answers:
         """Every cell, or each column alone if there are too many cells; or the box that `where` selects."""

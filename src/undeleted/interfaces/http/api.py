@@ -178,7 +178,12 @@ async def publication(
     "/publications/{name}/export",
     response_class=Response,
     responses={
-        200: {"content": {kind: {"schema": {"type": "string"}} for kind in FORMS.values()}},
+        200: {
+            "content": {
+                kind: {"schema": {"type": "object" if form == "json" else "string"}}
+                for form, kind in FORMS.items()
+            }
+        },
         **documented(401, 403, 404, 409, 422),
     },
     summary="The answers of one publication as a file",

@@ -237,13 +237,8 @@ def test_a_process_that_is_overtaken_right_after_its_commit_goes_on_deleting(tmp
         assert one.check() == []
 
 
-def test_adaptive_choices_could_spend_more_than_a_loss_distribution_says():
-    """The filter is needed: an analyst who stops when lucky gets past a bound that assumes a fixed plan.
-
-    Two answers of ε₀ by randomised response, the second asked only if the first came out as hoped: given
-    that, the loss is 2ε₀ with the probability of one answer, while a plan of "on average 1.5 answers" has
-    less.  A filter counts both answers whenever both were asked.
-    """
+def test_a_filter_counts_every_answer_that_was_asked():
+    """Whether the second was asked may depend on the first: then both are paid, not their average."""
     event = Event(DiscreteLaplace(1.0), shift=1)
     assert filtered([event, event], 1e-9).epsilon == pytest.approx(2.0)
     assert filtered([event], 1e-9).epsilon == pytest.approx(1.0)

@@ -223,7 +223,7 @@ def peer_scores(python: Path, path: Path, seeds: int, epsilon: float) -> dict[tu
 
 
 def compared(mine: Any, theirs: Any) -> dict[str, float | None]:
-    """Paired differences with their 95 % interval (t); None for a peer that failed once."""
+    """Paired differences with their 95% interval (t); None for a peer that failed once."""
     if any(score is None for score in theirs):
         return {"ours": float(np.mean(mine)), "theirs": None, "low": None, "high": None}
     difference = np.array(mine) - np.array(theirs)

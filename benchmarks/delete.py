@@ -3,7 +3,7 @@
 The loop has one row per person and one row per chunk of cells.  It looks up the record by a keyed hash of its
 id (the id itself is not stored), deletes it with secure_delete, updates the same cells in place, commits with
 synchronous=FULL, and truncates the log as often.  Unlike ours, it leaves holes that reveal who left, and
-marks nothing.  Ours must reach 60 % of its speed, alone and in batches, in the same run, and must not depend
+marks nothing.  Ours must reach 60% of its speed, alone and in batches, in the same run, and must not depend
 on the number of records or on the size of the release.
 """
 
@@ -160,7 +160,7 @@ def main() -> None:
                 ratio=ratio,
             )
             bench.claim(
-                f"{how}, {n:,} records, {values:,} cells: at least 60 % of the loop",
+                f"{how}, {n:,} records, {values:,} cells: at least 60% of the loop",
                 ratio >= 0.6,
                 ratio=ratio,
             )

@@ -2,7 +2,7 @@
 
 The loop has one row per person and one row per cell.  It deletes a batch with one statement that removes the
 records, adds up their contributions and updates the cells, all inside the server; then it increments the
-version and commits.  Both run on one server in turns.  In the median, batches of 1,000 must reach 60 % of it.
+version and commits.  Both run on one server in turns.  In the median, batches of 1,000 must reach 60% of it.
 """
 
 import sys
@@ -113,7 +113,7 @@ def main() -> None:
     for size in (1, 1000):
         ratio = rates["ours", size] / rates["by hand", size]
         bench.row(batch=size, ours=rates["ours", size], by_hand=rates["by hand", size], ratio=ratio)
-    bench.claim("batches of 1,000: at least 60 % of the loop", ratio >= 0.6, ratio=ratio)
+    bench.claim("batches of 1,000: at least 60% of the loop", ratio >= 0.6, ratio=ratio)
     bench.claim("the store is intact afterwards", not problems)
     bench.finish()
 

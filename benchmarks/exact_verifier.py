@@ -15,7 +15,7 @@ from bench import Bench
 from undeleted.verifying.best_simulator import Channel
 from undeleted.verifying.exact import FiniteWorld, verify
 from undeleted.verifying.history_tree import by_value, grow, leaves, restricted, sequences, spread
-from undeleted.verifying.small_worlds import Noise, named_world
+from undeleted.verifying.small_worlds import WorldNoise, named_world
 from undeleted.verifying.step_laws import Steps
 
 WORLDS = (  # domain, n, k, low, high
@@ -34,7 +34,9 @@ PLAIN_UP_TO = 12_000  # variables of a plain program; a larger one is not solved
 def main() -> None:
     bench = Bench("exact_verifier", __doc__ or "", seeds=1)
     for domain, n, k, low, high in WORLDS:
-        world = named_world("recompute-sum", domain=domain, n=n, k=k, noise=Noise(low=low, high=high)).world
+        world = named_world(
+            "recompute-sum", domain=domain, n=n, k=k, noise=WorldNoise(low=low, high=high)
+        ).world
         result = verify(world, time_limit=300)
         transcripts = (high - low + 1) ** (k + 1)
         plain = _plain_seconds(world)

@@ -73,7 +73,7 @@ def main() -> None:
     bench.claim("no target failed", not failed, failed=[d["why"] for d in failed[:3]])
     bench.claim("at least 300 audits of safe targets", audits >= 300 or bench.seeds < 32, audits=audits)
     bench.claim(
-        "no more false alarms than 5 % of them allow",
+        "no more false alarms than 5% of them allow",
         binom.sf(alarms - 1, audits, RATE) > 1e-3,
         alarms=alarms,
         rate_at_most=at_most(alarms, audits, 0.05),

@@ -1,7 +1,7 @@
 """The integer search of the paper's Appendix A at the setting that its authors report.
 
 n = 500, values with two decimals, the 20 largest deleted at once, 1,000 trials.  Their published logs show a
-unique correct pair (size of the left cluster, points that jumped) in 91.8 % of the trials on uniform data and
+unique correct pair (size of the left cluster, points that jumped) in 91.8% of the trials on uniform data and
 95.0 % on bimodal data, in about 6 s per 1,000; ours must find at least as many, and be ten times as fast.
 """
 

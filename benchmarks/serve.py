@@ -3,10 +3,10 @@
 64 to 4,000 connections send a fresh receipt with each request, and retry at once when they are refused.  The
 other servers are what one would write on top of the library (`servers/straightforward.py`), with the same
 receipts and one transaction per request: FastAPI with erasure within a second, like ours; the same without
-erasure; Starlette alone, without erasure.  At every load ours must reach the best of them, within 5 %; at 64
+erasure; Starlette alone, without erasure.  At every load ours must reach the best of them, within 5%; at 64
 connections it must reach three times the one that promises the same.  Medians of five runs, in turns.
 
-During this, and under floods of incomplete bodies and idle connections, 99 % of health checks must be
+During this, and under floods of incomplete bodies and idle connections, 99% of health checks must be
 answered within 100 ms.  After three crowds in a row the memory must be the same as after one.
 
 Readers ask at a fixed rate, first while nothing else happens, then while a list of a million ids streams in.
@@ -229,7 +229,7 @@ def crowds_leave(bench: Bench, folder: Path) -> None:
     for n in loads:
         best = max((name for name in RIVALS if name != "ours"), key=lambda name: middle[name, n])
         bench.claim(
-            f"at {n:,} connections no fewer deletions than the best of the others (within 5 %)",
+            f"at {n:,} connections no fewer deletions than the best of the others (within 5%)",
             middle["ours", n] >= 0.95 * middle[best, n],
             ours=middle["ours", n],
             best=best,
@@ -271,9 +271,7 @@ def floods(bench: Bench, folder: Path) -> None:
             sizes.append(memory(process))
             bench.row(crowd=len(sizes), connections=2000, deletions=crowd.deleted, megabytes=sizes[-1])
     growth = sizes[-1] / sizes[0]
-    bench.claim(
-        "three crowds leave no more memory in use than one (within 10 %)", growth <= 1.1, ratio=growth
-    )
+    bench.claim("three crowds leave no more memory in use than one (within 10%)", growth <= 1.1, ratio=growth)
 
 
 def read(port: int, key: str, until: threading.Event, times: list[float]) -> None:
@@ -335,7 +333,7 @@ def readers_keep_their_latency(bench: Bench, folder: Path) -> None:
     bench.row(streamed=said["deleted"], seconds=said["seconds"], per_second=people / said["seconds"])
     bench.claim("everybody on the list is gone, and the store is intact", whole and said["deleted"] == people)
     bench.claim(
-        "while it streams in, readers wait at most twice as long in the median, and 99 % at most 20 ms",
+        "while it streams in, readers wait at most twice as long in the median, and 99% at most 20 ms",
         share(busy, 0.5) <= 2 * share(quiet, 0.5) and share(busy, 0.99) <= 20,
         p50_ms=share(busy, 0.5),
         p99_ms=share(busy, 0.99),

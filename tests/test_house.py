@@ -31,13 +31,17 @@ def test_readers_find_every_entry_in_the_readme_and_in_contributing():
         assert rows == ["errors", *FLOORS], page
 
 
-def test_no_two_public_classes_have_one_name():
-    homes: dict[str, list[str]] = {}
+def test_no_two_public_classes_have_one_name_and_no_type_is_called_like_one():
+    classes: dict[str, list[str]] = {}
+    aliases: dict[str, list[str]] = {}
     for path, tree in TREES.items():
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                homes.setdefault(node.name, []).append(str(path))
-    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+                classes.setdefault(node.name, []).append(str(path))
+            if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias":
+                aliases.setdefault(ast.unparse(node.target), []).append(str(path))
+    assert {name: paths for name, paths in classes.items() if len(paths) > 1} == {}
+    assert {name: [*classes[name], *aliases[name]] for name in classes.keys() & aliases.keys()} == {}
 
 
 def test_every_exception_is_in_errors():

@@ -52,7 +52,7 @@ def page() -> str:
     audits = next(c["audits"] for c in claims.values() if "audits" in c)
     lines += [
         f"{rate['alarms']} in {audits} audits of safe targets, each with its own seed and four seconds",
-        f"(95 %: a rate of {rate['rate_at_most']:.1%} at most; stated: 5 %). Leaky ones, in twelve seconds,",
+        f"(95%: a rate of {rate['rate_at_most']:.1%} at most; stated: 5%). Leaky ones, in twelve seconds,",
         "show that such audits can detect leaks.",
         "",
         "| target | safe | audits | accused | `forgets: no` |",

@@ -18,7 +18,7 @@ and histograms (naive Bayes) and its leaves (forests) are calibrated for one row
 are, and both get all of the ε. A fifth of the training rows is then deleted: ours forgets them; theirs is
 fitted again on the rest, and each of its two releases gets half of the ε.
 
-Means over SEEDS pairs of fits; the better side is **bold** if the 95 % interval of the paired difference
+Means over SEEDS pairs of fits; the better side is **bold** if the 95% interval of the paired difference
 excludes 0. *it fails*: its code raised an error, or gave no answer in 20 seconds. Higher is better for
 accuracy, R² (predictions clipped to the target's bounds) and variance captured (by two components, as a share
 of the most that two can); lower for errors (of means in standard deviations and of scales as logarithms, root

@@ -45,7 +45,7 @@ Medians of {results["seeds"]} runs; the servers took turns.
 
 ## Floods
 
-| meanwhile | 99 % of answers to `/health/live` take at most |
+| meanwhile | 99% of answers to `/health/live` take at most |
 |---|---:|
 """
     for claim in results["claims"]:

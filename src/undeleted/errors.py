@@ -16,19 +16,19 @@
     │   ├── WeakDelta             a δ so large that somebody's whole record may be published
     │   └── CoinsRefused          coins of a kind that this use does not allow
     ├── Misuse                    a request that cannot be met as it is; nothing was done
-    │   ├── BadQuestion           a question that a publication cannot answer                    (ValueError)
-    │   ├── BadSetting            an argument or option outside its range                        (ValueError)
-    │   ├── BadUsage              options that exclude each other, or a missing one              (ValueError)
-    │   ├── BadTarget             an audit target that cannot be loaded or observed              (ValueError)
-    │   ├── NotGenuine            a key, receipt or certificate that does not belong             (ValueError)
-    │   ├── WrongType             an argument of the wrong type                                   (TypeError)
-    │   ├── NotFound              no column, file, folder, attribute … of that name                (KeyError)
+    │   ├── BadQuestion           a question that a publication cannot answer                  (ValueError)
+    │   ├── BadSetting            an argument or option outside its range                      (ValueError)
+    │   ├── BadUsage              options that exclude each other, or a missing one            (ValueError)
+    │   ├── BadTarget             an audit target that cannot be loaded or observed            (ValueError)
+    │   ├── NotGenuine            a key, receipt or certificate that does not belong           (ValueError)
+    │   ├── WrongType             an argument of the wrong type                                 (TypeError)
+    │   ├── NotFound              no column, file, folder, attribute … of that name              (KeyError)
     │   └── MissingExtra          an optional dependency that is not installed                  (ImportError)
     ├── BadWorld                  an invalid finite world: n = 0, k > n, a domain that does not fit
     ├── NotEnumerable             an infinite or irrational law, which coins cannot enumerate
     ├── NotReproducible           an algorithm that is not a function of its coins
-    ├── RecordNotFound                  a record that is not (or no longer) in the data
-    ├── AlreadyExists              a name or an id that is taken
+    ├── RecordNotFound            a record that is not (or no longer) in the data
+    ├── AlreadyExists             a name or an id that is taken
     ├── NotStarted                a deletion before the start, or before the publication
     ├── RuleBroken                a move against the rules of a game
     ├── BadFile                   a file that cannot be read, is of a newer format, or was altered
@@ -53,7 +53,7 @@
 
 Internal signals, which no caller sees:
 
-    AuditTimeUp                    the audit's time is up; the results so far remain valid
+    AuditTimeUp                   the audit's time is up; the results so far remain valid
     OutOfTime                     the outcomes of a finite world cannot all be enumerated in time
     CallFailed                    which of several calls of a target failed
     BodyTooLarge                  the body of a request is larger than is allowed
@@ -196,7 +196,7 @@ class BudgetSpent(PrivacyError):
 
     def __init__(self, name: str, cost: float, left: float, total: float) -> None:
         if cost == 0.0:
-            what = f"nothing is left of the budget of ε = {total:.4g} for {name!r}."
+            what = f"cannot publish {name!r}: the budget of ε = {total:.4g} is spent."
             remedy = "Keep a share for later publications: `reserve` in a spec's [budget]."
         elif cost == float("inf"):
             what = f"publishing {name!r} with Gaussian noise needs a budget with δ > 0."
@@ -391,7 +391,7 @@ class BadReceipt(UndeletedError):
 
     def __init__(self) -> None:
         super().__init__(
-            "this does not have the form of a receipt; nothing was deleted.",
+            "this is not a receipt; nothing was deleted.",
             "Give the complete receipt, as it was handed out: three parts separated by dots.",
         )
 

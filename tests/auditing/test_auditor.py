@@ -3,7 +3,7 @@
 Budgets are calls of the target, so that an audit does the same on every machine, however busy.  ALARM: a
 verdict on a safe randomised target is a false alarm with probability 1e-3, by the promise of an audit that
 is asked for that confidence; it was decided with the seed, and is decided anew when an audit draws other
-numbers.  The leaky twins are caught at the same budget.  `benchmarks/false_alarms.py` counts at 95 %.
+numbers.  The leaky twins are caught at the same budget.  `benchmarks/false_alarms.py` counts at 95%.
 
 Covers: auditing/state.py, auditing/collisions.py, auditing/forgetting.py, auditing/judging.py,
         auditing/probing.py, auditing/proving.py, auditing/verdict.py

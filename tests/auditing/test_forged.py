@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from undeleted.auditing import replaying
-from undeleted.auditing.replaying import Terms, replay
+from undeleted.auditing.replaying import ReplayTerms, replay
 from undeleted.auditing.sequential_tests import FirstOutput
 from undeleted.auditing.targets import TargetSpec
 from undeleted.errors import BadFile, Misuse, TargetFailed, UndeletedError
@@ -47,7 +47,7 @@ def median(records, batches, seed):
         yield values[len(values) // 2]
 
 
-RARELY = Terms(confidence=1 - 1e-6)  # how often a safe target may be convicted by a test in this file
+RARELY = ReplayTerms(confidence=1 - 1e-6)  # how often a safe target may be convicted by a test in this file
 SAFE = {"exact sum": exact_sum, "noisy sum": noisy_sum, "frozen": frozen}
 
 
@@ -186,7 +186,7 @@ def test_what_is_assumed_of_the_first_output_is_the_callers(played, tmp_path):
     [found] = replay(path, TargetSpec("t"), seed=5)
     assert not found.holds
     assert "--first-epsilon 0 --first-delta 0 if you accept that" in found.says
-    [accepted] = replay(path, TargetSpec("t"), Terms(first=FirstOutput(0.0)), seed=5)
+    [accepted] = replay(path, TargetSpec("t"), ReplayTerms(first=FirstOutput(0.0)), seed=5)
     assert accepted.holds, "whoever states what is false of a target gets what follows"
     assert "the first output is (0, 0)-DP for a replacement" in accepted.rests_on
 
@@ -200,7 +200,7 @@ def test_digits_and_the_tolerance_are_the_callers(played, tmp_path):
         replay(written(tmp_path, rounded), TargetSpec("t"))
     for wrong in ({"confidence": 0.1}, {"confidence": 1.0}, {"tolerance": -1.0}, {"tolerance": math.nan}):
         with pytest.raises(Misuse):
-            Terms(**wrong)
+            ReplayTerms(**wrong)
 
 
 JUNK = [

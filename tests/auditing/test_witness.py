@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from undeleted.auditing.auditor import Options, audit
-from undeleted.auditing.replaying import Terms, replay
+from undeleted.auditing.replaying import ReplayTerms, replay
 from undeleted.auditing.targets import TargetSpec
 from undeleted.auditing.witness import load, save
 from undeleted.errors import BadFile, Misuse
@@ -56,7 +56,7 @@ def test_it_names_no_program_that_is_run(written, tmp_path):
 
 def test_another_observer_is_told_so(written):
     with pytest.raises(Misuse, match="another observer"):
-        replay(written, TargetSpec("retrain:median"), Terms(digits=2))
+        replay(written, TargetSpec("retrain:median"), ReplayTerms(digits=2))
     altered(written, lambda body: body["target"].update(see=["labels"]))
     with pytest.raises(Misuse, match="another observer") as refused:
         replay(written, TargetSpec("retrain:median"))

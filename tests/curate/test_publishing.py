@@ -3,6 +3,8 @@
 Covers: curate/answers.py, curate/publications.py
 """
 
+import json
+
 import duckdb
 import numpy as np
 import pandas as pd
@@ -19,6 +21,7 @@ from undeleted import (
     Budget,
     Category,
     Curator,
+    Date,
     NoisyMean,
     NoisySum,
     NotAColumn,
@@ -38,6 +41,7 @@ from undeleted import (
 from undeleted.curate import curator as curator_module
 from undeleted.curate.spec import Spec
 from undeleted.interfaces.cli import run
+from undeleted.interfaces.report.exporting import exported
 
 AGE = Number("age", min=0, max=120)
 EDUC = Category("educ", values=("none", "school", "college"))
@@ -195,6 +199,10 @@ def test_what_cannot_be_is_refused_with_what_to_do(work, error, says):
         ([float("nan")], "an id is missing"),
         ([["p0000"]], "cannot be of type list"),
         (b"p0000", "cannot be of type bytes"),
+        (bytearray(b"p0000"), "cannot be of type bytearray"),
+        (memoryview(b"p0000"), "cannot be of type memoryview"),
+        (np.array("p0000"), "an array of 0 dimensions"),
+        (np.array([["p0000"]]), "an array of 2 dimensions"),
     ],
 )
 def test_what_is_not_a_list_of_ids_is_refused_and_deletes_nobody(ids, says):
@@ -237,6 +245,23 @@ def test_data_in_the_wrong_place_are_not_repeated_in_the_message(work):
         work()
     said = str(refused.value) + str(getattr(refused.value, "columns", ""))
     assert not any(value in said for value in PLANTED)
+
+
+def test_dates_and_numbers_in_one_table_have_columns_of_their_own(tmp_path):
+    """A column has one type: a date beside them does not turn all numbers into texts."""
+    born = Date("born", min="1950-01-01", max="2020-01-01")
+    people = {"pid": [str(i) for i in range(300)], "age": [40] * 300, "born": ["1990-05-05"] * 300}
+    columns = {"n": count(), "ages": mean(AGE), "births": quantiles(born)}
+    curator = publish(people, id="pid", budget=9.0, columns=[AGE], **columns)
+    frame = curator.to_pandas()
+    assert frame.estimate.dtype == float
+    assert list(frame["estimate (date)"].notna()) == [name == "births" for name in frame.publication]
+    alone = curator.show("births").to_pandas(quantile=0.5)
+    assert "estimate (date)" not in alone
+    assert "1950" <= str(alone.estimate[0]) <= "2021"
+    rows = json.loads(exported(curator.show(), "json"))["answers"]
+    assert {type(row["estimate"]) for row in rows} == {float, str}
+    assert len({tuple(row) for row in rows}) == 1
 
 
 def test_a_table_of_another_schema_is_refused():

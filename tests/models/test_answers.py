@@ -120,7 +120,7 @@ def test_the_noise_of_every_block_is_as_wide_as_its_law_says(name):
     "name", ["linear-regression", "standard-scaler", "gaussian-nb", "logistic-regression"]
 )
 def test_intervals_hold_as_often_as_they_say_after_deletions(name, budget):
-    """60 releases at 90 %, with some noise and with much; five standard errors: false alarms below 1e-6."""
+    """60 releases at 90%, with some noise and with much; five standard errors: false alarms below 1e-6."""
     data = rows(name, 4000)
     attribute = {"standard-scaler": "mean_", "gaussian-nb": "theta_"}.get(name, "coef_")
     settings = {"classes": ["a", "b"]} if name in ("gaussian-nb", "logistic-regression") else {}

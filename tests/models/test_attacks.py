@@ -46,7 +46,7 @@ def guessed(play):
 
 
 def test_a_refitted_forest_tells_a_label_that_stayed_and_ours_does_not():
-    """Membership through hard labels: five deletions.  A coin is right 74 % of 200 times once in 10¹¹ runs.
+    """Membership through hard labels: five deletions.  A coin is right 74% of 200 times once in 10¹¹ runs.
 
     The bound is what ε = 1 allows whoever sees everything; seen through labels it is far less.
     """

@@ -111,7 +111,7 @@ def test_what_goes_together_is_recommended():
         assert {item for item, _ in model.similar(ITEMS[first], 4)} == set(ITEMS[first + 1 : first + 5])
     low, high = model.intervals(0.99)["item_counts_"]
     exact = baskets(4000).sum(axis=0)
-    assert np.mean((low <= exact) & (exact <= high)) >= 0.8, "at 99 %, nine of ten or fewer: once in 10⁴ runs"
+    assert np.mean((low <= exact) & (exact <= high)) >= 0.8, "at 99%, nine of ten or fewer: once in 10⁴ runs"
     assert model.recommend([[]]) == [[]]
     assert model.recommend(as_lists(np.ones((1, 10), dtype=bool))) == [[]], (
         "nothing is left, whatever the cap"

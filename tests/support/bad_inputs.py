@@ -1,4 +1,4 @@
-"""Forty inputs that are wrong in one way each: what is changed in a folder that is right, and what is run."""
+"""Inputs that are wrong in one way each: what is changed in a folder that is right, and what is run."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -171,19 +171,23 @@ CASES = {
     "a row with too many fields": Bad(
         table("p1,20,Rome,true,extra"),
         PUBLISH,
-        "people.csv: line 2 cannot be read.\nEvery row must have the same columns; correct the file.",
+        "people.csv: line 2 has 5 values, and the first line 4."
+        "\n"
+        "Every row must have the same columns; a value with a separator needs quotes.",
     ),
     "a row with too few fields": Bad(
         table("p1,20"),
         PUBLISH,
-        "people.csv: line 2 cannot be read.\nEvery row must have the same columns; correct the file.",
+        "people.csv: line 2 has 2 values, and the first line 4."
+        "\n"
+        "Every row must have the same columns; a value with a separator needs quotes.",
     ),
     "semicolons": Bad(
         table("p1;20;Rome;true", head="pid;age;city;sick"),
         PUBLISH,
         "columns 'age', 'city', 'sick', 'pid': not in people.csv."
         "\n"
-        "It has pid;age;city;sick. Its separator seems to be ';': save it with commas.",
+        "Its first line must name its columns. Its separator seems to be ';': save it with commas.",
     ),
     "a column named twice": Bad(
         table("p1,20,21,Rome,true", head="pid,age,age,city,sick"),
@@ -369,13 +373,15 @@ CASES = {
         ("delete", "--from", "leavers.csv", "--column", "pid"),
         "column 'pid': not in leavers.csv."
         "\n"
-        "It has pid;why. Its separator seems to be ';': save it with commas.",
+        "Its first line must name its columns. Its separator seems to be ';': save it with commas.",
         published=True,
     ),
     "a list of ids with a field too many": Bad(
         data("leavers.csv", f"n,pid\nx,p01\nx,p02,{SECRET}\nx,p03\n".encode()),
         ("delete", "--from", "leavers.csv", "--column", "pid"),
-        "leavers.csv: line 3 cannot be read.\nEvery row must have the same columns; correct the file.",
+        "leavers.csv: line 3 has 3 values, and the first line 2."
+        "\n"
+        "Every row must have the same columns; a value with a separator needs quotes.",
         published=True,
     ),
     "a list of ids in which one is missing": Bad(
@@ -387,7 +393,9 @@ CASES = {
     "a table to peek into with a field too many": Bad(
         data("odd.csv", f"n,pid\nx,p01\nx,p02,{SECRET}\nx,p03\n".encode()),
         ("init", "odd.csv", "--peek", "--out", "draft.toml"),
-        "odd.csv: line 3 cannot be read.\nEvery row must have the same columns; correct the file.",
+        "odd.csv: line 3 has 3 values, and the first line 2."
+        "\n"
+        "Every row must have the same columns; a value with a separator needs quotes.",
     ),
     "further publications without the option for them": Bad(
         data("more.toml", b'[publish.n]\nkind = "count"\n'),
@@ -401,5 +409,52 @@ CASES = {
         ("delete", "--from", "people.csv"),
         "people.csv is a table, and ids are in one of its columns.\nName the column: --column person.",
         published=True,
+    ),
+    "a table with one column for a list of ids": Bad(
+        data("leavers.csv", b"pid\np01\n"),
+        ("delete", "--from", "leavers.csv"),
+        "leavers.csv is a table, and ids are in one of its columns.\nName the column: --column person.",
+        published=True,
+    ),
+    "no first line with names": Bad(
+        table("p1,20,Rome,true", head=f"{SECRET},20,Rome,true"),
+        PUBLISH,
+        "columns 'age', 'city', 'sick', 'pid': not in people.csv.\nIts first line must name its columns.",
+    ),
+    "a column in capitals": Bad(
+        table("p1,20,Rome,true", head="PID,age,city,sick"),
+        PUBLISH,
+        "column 'pid': not in people.csv.\nDid you mean 'PID' for 'pid'? It has PID, age, city, sick.",
+    ),
+    "two kinds of line endings": Bad(
+        data("people.csv", b"pid,age,city,sick\np1,20,Rome,true\r\np2,30,Oslo,true\n"),
+        PUBLISH,
+        "people.csv: line 2 ends with \\r\\n, and the lines before it with \\n."
+        "\n"
+        "Save the file with one kind of line endings.",
+    ),
+    "empty lines before a bad value": Bad(
+        table("p1,20,Rome,true", "", "", f"p2,{SECRET},Rome,true"),
+        PUBLISH,
+        "column 'age': values must be numbers (line 5)."
+        "\n"
+        "Correct the rows, or choose another `not_a_number` rule for the column.",
+    ),
+    "text behind a quote": Bad(
+        table(f'p1,20,"Rome"{SECRET},true'),
+        PUBLISH,
+        'people.csv: line 2 has text behind a closing quote.\nWrite "" for a quote inside a value.',
+    ),
+    "UTF-16 without a mark": Bad(
+        data("people.csv", "pid,age,city,sick\np1,20,Rome,true\n".encode("utf-16-le")),
+        PUBLISH,
+        "people.csv: is not UTF-8 text (it seems to be UTF-16).\nSave the file as UTF-8.",
+    ),
+    "a misspelt column in a condition": Bad(
+        spec('by = ["city"]', 'where = "agge >= 18"'),
+        PUBLISH,
+        "spec.toml, line 23: the condition 'agge >= 18' names 'agge', which is not a column."
+        "\n"
+        "Did you mean 'age'? The columns are: age, city, sick.",
     ),
 }

@@ -7,7 +7,7 @@ import pytest
 
 from undeleted.verifying.divergence import privacy_of_the_undeleted
 from undeleted.verifying.exact import FiniteWorld
-from undeleted.verifying.small_worlds import Noise, named_world
+from undeleted.verifying.small_worlds import WorldNoise, named_world
 
 
 def divergence(name, domain=2, n=3, k=2, epsilon=0.0, **more):
@@ -36,7 +36,7 @@ def test_deletions_cost_those_who_stay_nothing(name, domain, ratio):
 )
 @pytest.mark.parametrize("ratio", [Fraction(1, 2), Fraction(2, 3)])
 def test_the_noise_keeps_its_promise_and_not_more(name, ratio):
-    chosen = named_world(name, domain=2, n=2, k=1, noise=Noise(ratio))
+    chosen = named_world(name, domain=2, n=2, k=1, noise=WorldNoise(ratio))
     assert privacy_of_the_undeleted(chosen.world).transcript.ratio == chosen.promise
 
 

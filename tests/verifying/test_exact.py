@@ -33,7 +33,7 @@ from undeleted.games.release_once import ReleaseOnce
 from undeleted.verifying import _game_bounds, exact, finite_world, linear_program, step_laws
 from undeleted.verifying.exact import GAMES, FiniteWorld, verify
 from undeleted.verifying.linear_program import LinearProgram, Solved
-from undeleted.verifying.small_worlds import Noise, named_world, names
+from undeleted.verifying.small_worlds import WorldNoise, named_world, names
 
 HALF = Fraction(1, 2)
 X = Number("x", min=0, max=1)
@@ -334,7 +334,7 @@ def test_a_time_limit_leaves_valid_bounds(game, reads, monkeypatch):
     clock = Clock()
     for module in (exact, finite_world, step_laws, _game_bounds, linear_program):
         monkeypatch.setattr(module, "monotonic", clock)
-    world = named("recompute-sum", 3, 2, 2, noise=Noise(low=0, high=3))
+    world = named("recompute-sum", 3, 2, 2, noise=WorldNoise(low=0, high=3))
     whole = verify(world, game, time_limit=10**4)
     hurried = verify(world, game, time_limit=reads)  # enough to walk the world, and not to solve it
     assert not hurried.certified
@@ -345,7 +345,7 @@ def test_a_time_limit_leaves_valid_bounds(game, reads, monkeypatch):
 
 
 def test_merging_makes_the_programs_ten_times_smaller():
-    found = verify(named("recompute-sum", 3, 4, 2, noise=Noise(low=-1, high=9)))
+    found = verify(named("recompute-sum", 3, 4, 2, noise=WorldNoise(low=-1, high=9)))
     assert found.certified
     assert found.plain_variables >= 10 * found.variables
 

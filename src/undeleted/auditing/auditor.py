@@ -134,9 +134,9 @@ def _conclude(case: AuditState) -> Verdict:
     if not case.verdict and case.exposures:
         case.indications.append("values of people who stay were recovered, but without a bound on δ")
     tried = len({a["attack"] for a in case.attacks})
-    confidence = f"{case.options.confidence:.0%}".replace("%", " %")
-    plural = "s" if tried != 1 else ""
-    verdict = case.verdict or f"not broken by these {tried} attack{plural} ({confidence})"
+    confidence = f"{case.options.confidence:.0%}"
+    attacks = "this attack" if tried == 1 else f"these {tried} attacks"
+    verdict = case.verdict or f"not broken by {attacks} ({confidence})"
     return Verdict(
         target=case.named,
         undeleted=verdict,

@@ -8,7 +8,7 @@ later, it is right in at most one: δ ≥ 1 − 1/m.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from undeleted.auditing.columns import Record
+from undeleted.auditing.columns import Row
 from undeleted.auditing.lab import TOLERANCE, Lab, apart, exactly, far
 from undeleted.auditing.pairs import Pair, Space, crowd, deletions, pairs
 from undeleted.errors import TargetFailed
@@ -126,7 +126,7 @@ def _mixed(lab: Lab, space: Space, coins: Coins, done: Search) -> Iterator[Pair]
 def _met(lab: Lab, space: Space, coins: Coins, done: Search) -> Iterator[Pair]:
     """Pairs of a crowd with the same first output by chance and different people, for any target."""
     worlds, own = crowd(space, coins, CROWD)
-    seed, by_first = int(coins.integers(0, 2**31, 1)[0]), dict[str, tuple[Record, ...]]()
+    seed, by_first = int(coins.integers(0, 2**31, 1)[0]), dict[str, tuple[Row, ...]]()
     count = 0
     for world in worlds:
         try:
@@ -145,7 +145,7 @@ def _met(lab: Lab, space: Space, coins: Coins, done: Search) -> Iterator[Pair]:
                 return
 
 
-def _people(world: tuple[Record, ...]) -> list[str]:
+def _people(world: tuple[Row, ...]) -> list[str]:
     """The people of a world without their ids, sorted."""
     return sorted(repr({k: v for k, v in row.items() if k != "id"}) for row in world)
 
@@ -220,7 +220,7 @@ def is_deterministic(
     return all(_one_transcript(lab, world, batches, seeds) for world in (pair.one, pair.other))
 
 
-def _one_transcript(lab: Lab, world: Sequence[Record], batches: Output, seeds: Sequence[int]) -> bool:
+def _one_transcript(lab: Lab, world: Sequence[Row], batches: Output, seeds: Sequence[int]) -> bool:
     try:
         return len(set(map(exactly, lab.plays(world, batches, seeds)))) == 1
     except TargetFailed as failure:
@@ -239,7 +239,7 @@ def more_worlds(
     go_on: Callable[[], bool],
     tolerance: float = TOLERANCE,
     count: int = SEEDS,
-) -> list[tuple[Record, ...]]:
+) -> list[tuple[Row, ...]]:
     """Worlds that share the first output and all differ later: the pair, and others that are drawn."""
     worlds = [pair.one, pair.other]
     transcripts = [lab.play(world, batches, seed) for world in worlds]

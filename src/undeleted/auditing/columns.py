@@ -12,7 +12,7 @@ from undeleted.errors import BadColumns, BadSetting, WrongType
 from undeleted.foundations.coins import Coins
 from undeleted.foundations.types import Given, Json, Output
 
-Record: TypeAlias = Json
+Row: TypeAlias = Json
 STEPS = 1024
 FEW_ROWS = 20  # with so few, every row may well have a different text
 
@@ -125,7 +125,7 @@ def _number(text: str) -> float:
     return int(value) if value.is_integer() and "." not in text and "e" not in text.lower() else value
 
 
-def columns_of(rows: Sequence[Record]) -> tuple[TargetColumn, ...]:
+def columns_of(rows: Sequence[Row]) -> tuple[TargetColumn, ...]:
     """Infer columns from rows: the range of the numbers, or the values that occur."""
     made = []
     for name in rows[0]:

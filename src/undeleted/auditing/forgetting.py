@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from undeleted.auditing import confidence_bounds
-from undeleted.auditing.columns import Record
+from undeleted.auditing.columns import Row
 from undeleted.auditing.distinguishers import alone, train
 from undeleted.auditing.lab import Lab, apart, merged
 from undeleted.auditing.pairs import Space
@@ -76,7 +76,7 @@ def forgetting(
 
 def always(
     lab: Lab,
-    records: Sequence[Record],
+    records: Sequence[Row],
     leave: Sequence[str],
     seed: int,
     after: Output,
@@ -92,7 +92,7 @@ def always(
 
 
 def _both(
-    lab: Lab, records: Sequence[Record], leave: Sequence[str], seeds: Sequence[int]
+    lab: Lab, records: Sequence[Row], leave: Sequence[str], seeds: Sequence[int]
 ) -> tuple[list[Output], list[Output]]:
     rest = [r for r in records if r["id"] not in set(leave)]
     after = [t[-1] for t in lab.plays(records, [[name] for name in leave], seeds)]
@@ -102,7 +102,7 @@ def _both(
 
 def in_distribution(
     lab: Lab,
-    records: Sequence[Record],
+    records: Sequence[Row],
     leave: Sequence[str],
     evidence: Json,
     coins: Coins,
@@ -140,7 +140,7 @@ def in_distribution(
     )
 
 
-def _worlds(space: Space, coins: Coins, extremes: bool) -> list[tuple[list[Record], list[str]]]:
+def _worlds(space: Space, coins: Coins, extremes: bool) -> list[tuple[list[Row], list[str]]]:
     """Worlds of random people, some of whom leave; with `extremes` one leaver may have a huge value."""
     made = []
     numeric = [c.name for c in space.columns if c.is_number and c.name != space.label]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from undeleted.auditing.columns import Record
+from undeleted.auditing.columns import Row
 from undeleted.auditing.targets import Target
 from undeleted.errors import TargetFailed
 from undeleted.foundations.types import Output
@@ -25,14 +25,12 @@ class Lab:
         # The density is that of the full output, not of a rounded output or of selected parts.
         self.has_density = target.has_density and digits is None and not target.named.see
 
-    def play(
-        self, records: Sequence[Record], batches: Sequence[Sequence[str]], seed: int
-    ) -> tuple[Output, ...]:
+    def play(self, records: Sequence[Row], batches: Sequence[Sequence[str]], seed: int) -> tuple[Output, ...]:
         """One transcript: the first output and one after every batch."""
         return self.plays(records, batches, [seed])[0]
 
     def plays(
-        self, records: Sequence[Record], batches: Sequence[Sequence[str]], seeds: Sequence[int]
+        self, records: Sequence[Row], batches: Sequence[Sequence[str]], seeds: Sequence[int]
     ) -> list[tuple[Output, ...]]:
         """A transcript for every seed."""
         return [

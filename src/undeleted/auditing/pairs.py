@@ -23,7 +23,7 @@ sums are equal to the last bit.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from undeleted.auditing.columns import Record, TargetColumn
+from undeleted.auditing.columns import Row, TargetColumn
 from undeleted.foundations.coins import Coins
 
 SIZES = (8, 16, 32)
@@ -35,8 +35,8 @@ class Pair:
     """Two data sets with the same ids; `own` are the attacker's rows, in the order of their deletion."""
 
     family: str
-    one: tuple[Record, ...]
-    other: tuple[Record, ...]
+    one: tuple[Row, ...]
+    other: tuple[Row, ...]
     own: tuple[str, ...]
 
     @property
@@ -69,7 +69,7 @@ class Space:
     columns: tuple[TargetColumn, ...]
     label: str | None = None
     most: int = 32
-    rows: tuple[Record, ...] = field(default=(), repr=False)
+    rows: tuple[Row, ...] = field(default=(), repr=False)
 
     @property
     def features(self) -> tuple[TargetColumn, ...]:
@@ -79,7 +79,7 @@ class Space:
     def labels(self) -> TargetColumn | None:
         return next((c for c in self.columns if c.name == self.label), None)
 
-    def draw(self, coins: Coins, count: int) -> list[Record]:
+    def draw(self, coins: Coins, count: int) -> list[Row]:
         """Draw `count` records, without ids."""
         if self.rows:
             chosen = coins.integers(0, len(self.rows), count)
@@ -105,7 +105,7 @@ def pairs(space: Space, coins: Coins, only: Sequence[str] = ()) -> Iterator[Pair
                 yield _assembled(name, *made, space, coins)
 
 
-def crowd(space: Space, coins: Coins, count: int) -> tuple[list[tuple[Record, ...]], tuple[str, ...]]:
+def crowd(space: Space, coins: Coins, count: int) -> tuple[list[tuple[Row, ...]], tuple[str, ...]]:
     """Many worlds that agree on the attacker's rows; few values, so that some first outputs are equal."""
     own, staying = 3, 5
     few = tuple(_narrowed(c, coins) for c in space.columns)
@@ -116,7 +116,7 @@ def crowd(space: Space, coins: Coins, count: int) -> tuple[list[tuple[Record, ..
     worlds = []
     for _ in range(count):
         rows = [*mine, *narrow.draw(coins, staying)]
-        named: list[Record] = [{"id": name, **row} for name, row in zip(names, rows, strict=True)]
+        named: list[Row] = [{"id": name, **row} for name, row in zip(names, rows, strict=True)]
         worlds.append(tuple(sorted(named, key=lambda r: str(r["id"]))))
     return worlds, tuple(names[:own])
 
@@ -130,7 +130,7 @@ def _narrowed(column: TargetColumn, coins: Coins) -> TargetColumn:
 
 
 def _assembled(
-    family: str, own: list[Record], one: list[Record], other: list[Record], space: Space, coins: Coins
+    family: str, own: list[Row], one: list[Row], other: list[Row], space: Space, coins: Coins
 ) -> Pair:
     """Assign ids that reveal nothing, shuffle the rows, and choose in which order the attacker deletes."""
     size = len(own) + len(one)
@@ -156,14 +156,14 @@ def _pick(coins: Coins, size: int, count: int = 1) -> list[int]:
     return [int(i) for i in coins.choose(size, count)]
 
 
-def _changed(rows: list[Record], changes: dict[int, Record]) -> list[Record]:
+def _changed(rows: list[Row], changes: dict[int, Row]) -> list[Row]:
     return [{**row, **changes.get(i, {})} for i, row in enumerate(rows)]
 
 
-Made = tuple[list[Record], list[Record], list[Record]]
+Made = tuple[list[Row], list[Row], list[Row]]
 
 
-def _own(space: Space, coins: Coins, count: int) -> list[Record]:
+def _own(space: Space, coins: Coins, count: int) -> list[Row]:
     """The attacker's rows: spread out, or at one end of a column."""
     rows = space.draw(coins, count)
     numeric = [c for c in space.features if c.is_number]
@@ -241,7 +241,7 @@ def both_labels(space: Space, coins: Coins, own: int, staying: int) -> Made | No
         return None
     values = label.values[:2]
 
-    def doubled(rows: list[Record]) -> list[Record]:
+    def doubled(rows: list[Row]) -> list[Row]:
         return [{**row, label.name: value} for row in rows for value in values]
 
     mine = doubled(space.draw(coins, max(1, own // 2)))
@@ -256,7 +256,7 @@ def mirror(space: Space, coins: Coins, own: int, staying: int) -> Made | None:
     if coins.bits(1)[0]:
         numeric = [numeric[_pick(coins, len(numeric))[0]]]
 
-    def reflected(rows: list[Record]) -> list[Record]:
+    def reflected(rows: list[Row]) -> list[Row]:
         return [{**row, **{c.name: c.low + c.high - row[c.name] for c in numeric}} for row in rows]
 
     half, rows = space.draw(coins, max(1, own // 2)), space.draw(coins, staying)
@@ -276,7 +276,7 @@ def clones(space: Space, coins: Coins, own: int, staying: int) -> Made:
 def skewed(space: Space, coins: Coins, own: int, staying: int) -> Made:
     [usual] = space.draw(coins, 1)
 
-    def some(count: int) -> list[Record]:
+    def some(count: int) -> list[Row]:
         odd = coins.integers(0, 8, count)
         return [row if odd[i] == 0 else dict(usual) for i, row in enumerate(space.draw(coins, count))]
 

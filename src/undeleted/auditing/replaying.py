@@ -38,7 +38,7 @@ NEW_STAGES = 2  # newly drawn stages on which an attack must succeed too
 
 
 @dataclass(frozen=True)
-class Terms:
+class ReplayTerms:
     """What the caller of a replay lets a verdict rest on."""
 
     digits: int | None = None
@@ -75,7 +75,7 @@ class Replayed:
 def replay(
     path: str | Path,
     named: TargetSpec,
-    terms: Terms | None = None,
+    terms: ReplayTerms | None = None,
     *,
     budget: float = 60.0,
     calls: int | None = None,
@@ -86,7 +86,7 @@ def replay(
     The witness says what records look like and at which points predictions are made.  Only the caller says
     what is run, what is seen of it and what a verdict rests on.  Without a seed, one is drawn.
     """
-    body, terms = load(path), terms or Terms()
+    body, terms = load(path), terms or ReplayTerms()
     try:
         was = body["target"]
         columns, at = columns_from(was["columns"]), tuple(tuple(map(float, p)) for p in was["at"])
@@ -121,7 +121,7 @@ class _Run:
     """A target under replay, on the caller's terms."""
 
     lab: Lab
-    terms: Terms
+    terms: ReplayTerms
     coins: Coins
     alpha: float  # for each finding that shares the rate of false alarms
 
@@ -171,7 +171,7 @@ def _lists(value: Output) -> Output:
     return list(map(_lists, value)) if isinstance(value, list | tuple) else value
 
 
-def _as_seen(terms: Terms) -> tuple[str, ...]:
+def _as_seen(terms: ReplayTerms) -> tuple[str, ...]:
     rounding = f"differences below {terms.tolerance:g}, relative, are rounding"
     return (rounding,) if terms.digits is None else (rounding, f"the observer sees {terms.digits} decimals")
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from undeleted.auditing.columns import Record, TargetColumn
+from undeleted.auditing.columns import Row, TargetColumn
 from undeleted.auditing.exposures import Exposure
 from undeleted.auditing.forgetting import Forgetting
 from undeleted.auditing.lab import TOLERANCE
@@ -26,7 +26,7 @@ class Options:
     tolerance: float = TOLERANCE
     first: FirstOutput = field(default_factory=FirstOutput)
     unseeded: bool = False
-    rows: tuple[Record, ...] = field(default=(), repr=False)
+    rows: tuple[Row, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not 0 < self.budget < float("inf"):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LAST = ("estimate", "low", "high", "confidence", "version")
+DATES = {name: f"{name} (date)" for name in ("estimate", "low", "high")}
 RESERVED = ("publication", *LAST)  # a column of this name is shown as `low (label)`
 
 
@@ -77,10 +78,26 @@ def as_arrow(table: Iterable[Json]) -> "pa.Table":
     """
     import pyarrow as pa
 
-    listed = list(table)
-    labels = dict.fromkeys(key for row in listed for key in row if key not in LAST)
-    names = [*labels, *(key for key in LAST if any(key in row for row in listed))]
-    return pa.table({name: _column([row.get(name) for row in listed]) for name in names})
+    listed = _apart(list(table))
+    return pa.table({name: _column([row.get(name) for row in listed]) for name in in_order(listed)})
+
+
+def in_order(rows: list[Json]) -> list[str]:
+    """The columns of rows of answers: their labels as they come, then the numbers."""
+    last = (*LAST, *DATES.values())
+    labels = dict.fromkeys(key for row in rows for key in row if key not in last)
+    return [*labels, *(key for key in last if any(key in row for row in rows))]
+
+
+def _apart(rows: list[Json]) -> list[Json]:
+    """Where dates stand among numbers, their columns have names of their own: a column has one type."""
+    is_number = [isinstance(row.get("estimate"), int | float | None) for row in rows]
+    if all(is_number) or not any(is_number):
+        return rows
+    return [
+        row if number else {DATES.get(key, key): value for key, value in row.items()}
+        for row, number in zip(rows, is_number, strict=True)
+    ]
 
 
 def _column(values: list[Given]) -> "pa.Array":

@@ -40,7 +40,7 @@ from undeleted.foundations.intervals import standard_deviation
 from undeleted.foundations.privacy import Budget, Reach, Zcdp, calibrate
 from undeleted.foundations.privacy.calibration import rho_for
 from undeleted.foundations.privacy.square_root import BITS, SquareRoot
-from undeleted.foundations.schema import Deleted, Table
+from undeleted.foundations.schema import Leaving, Table
 from undeleted.foundations.schema.first_row import FIRST
 from undeleted.foundations.types import Given
 
@@ -149,7 +149,7 @@ class Arrivals:
         """Nothing is published before the first tick closes."""
         return Rows(np.zeros((0, self.mechanism.statistic.size), dtype=np.int64))
 
-    def batch(self, arrivals: Table | None, corrections: Sequence[tuple[Deleted, Deleted]] = ()) -> IntArray:
+    def batch(self, arrivals: Table | None, corrections: Sequence[tuple[Leaving, Leaving]] = ()) -> IntArray:
         """The exact total of a batch: who joined, and what was corrected from an old record to a new one."""
         total = np.zeros(self.mechanism.statistic.size, dtype=np.int64)
         for table in (arrivals, *(record for pair in corrections for record in pair)):
@@ -162,7 +162,7 @@ class Arrivals:
             self.difference(old, new).add_to(total)
         return total
 
-    def difference(self, old: Deleted, new: Deleted) -> Contribution:
+    def difference(self, old: Leaving, new: Leaving) -> Contribution:
         """What a correction adds to the next batch; forgetting it needs the tick of that batch."""
         if not self.max_corrections:
             problem = "corrections were not foreseen, and the noise was not made for them."

@@ -600,7 +600,13 @@ def _listed_ids(ids: tuple[object, ...]) -> Iterator[str]:
         ids = (ids[0].to_pyarrow(),)
     if len(ids) == 1 and hasattr(ids[0], "to_pylist"):  # Arrow
         ids = (ids[0].to_pylist(),)
-    if len(ids) == 1 and isinstance(ids[0], Iterable) and not isinstance(ids[0], str | bytes):
+    if any(isinstance(given, bytes | bytearray | memoryview) for given in ids):
+        problem = f"an id cannot be of type {type(ids[0]).__name__}."
+        raise WrongType(problem, "Give text or whole numbers: decode bytes first.")
+    if len(ids) == 1 and isinstance(ids[0], np.ndarray) and ids[0].ndim != 1:
+        problem = f"an array of {ids[0].ndim} dimensions was given where ids are expected."
+        raise WrongType(problem, "Give a list of ids: an array of one dimension.")
+    if len(ids) == 1 and isinstance(ids[0], Iterable) and not isinstance(ids[0], str):
         return (_as_id(person) for person in ids[0])
     return (_as_id(person) for person in ids)
 

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from urllib.parse import quote
@@ -180,7 +181,19 @@ def _require(source: str, wanted: Iterable[str], present: Iterable[str]) -> None
         listed = list(present)
         other = next((c for c in ";\t|" if len(listed) == 1 and c in listed[0]), "")
         hint = f" Its separator seems to be {other!r}: save it with commas." if other else ""
-        raise BadColumns(lacking, f"not in {source}.", f"It has {', '.join(listed)}.{hint}")
+        if len(lacking) == len(set(wanted)) and Path(source).suffix.lower() in DELIMITERS:
+            near = _alike(lacking, listed, alike=1.0)  # other names may be somebody's values
+            remedy = f"{near}Its first line must name its columns.{hint}"
+        else:
+            remedy = f"{_alike(lacking, listed)}It has {', '.join(listed)}.{hint}"
+        raise BadColumns(lacking, f"not in {source}.", remedy)
+
+
+def _alike(lacking: Sequence[str], present: Sequence[str], alike: float = 0.6) -> str:
+    """A hint at names that differ in little: in capitals, in blanks, in a letter."""
+    plain = {name.strip().lower(): name for name in present}
+    near = {n: plain[m[0]] for n in lacking if (m := get_close_matches(n.strip().lower(), plain, 1, alike))}
+    return "".join(f"Did you mean {there!r} for {name!r}? " for name, there in near.items())
 
 
 def _kind(source: str) -> str:
@@ -216,6 +229,8 @@ def _header(source: str, delimiter: str, wanted: Sequence[str] = ()) -> dict[str
         names[f"{name}_{taken}" if taken else name] = None
     if not names:
         raise BadFile(source, "is empty.", "Give a file whose first line names the columns.")
+    if any("\0" in name for name in names):
+        raise BadFile(source, "is not UTF-8 text (it seems to be UTF-16).", "Save the file as UTF-8.")
     return names
 
 
@@ -329,9 +344,43 @@ def _unreadable(source: str, error: Exception) -> BadFile:
     wrong = _not_utf8(source)
     if wrong is not None:
         return BadFile(source, f"is not UTF-8 text (line {wrong}).", "Save the file as UTF-8.")
+    if Path(source).suffix.lower() in DELIMITERS and (known := _misshapen(source)) is not None:
+        return known
     line = re.search(r"[Ll]ine:? (\d+)", str(error))
     where = f"line {line[1]} cannot be read" if line else "it cannot be read"
     return BadFile(source, f"{where}.", "Every row must have the same columns; correct the file.")
+
+
+def _misshapen(source: str) -> BadFile | None:
+    """What is wrong with the shape of a CSV file, with the first such line; None if nothing is found."""
+    endings, odd = "", 0
+    with open(source, "rb") as file:
+        for number, line in enumerate(file, start=1):
+            ending = "\\r\\n" if line.endswith(b"\r\n") else "\\n" if line.endswith(b"\n") else endings
+            endings = endings or ending
+            if ending != endings:
+                odd = number
+                break
+    if odd:
+        problem = f"line {odd} ends with {ending}, and the lines before it with {endings}."
+        return BadFile(source, problem, "Save the file with one kind of line endings.")
+    with open(source, encoding="utf-8-sig", newline="", errors="replace") as file:
+        reader = csv.reader(file, delimiter=DELIMITERS[Path(source).suffix.lower()], strict=True)
+        columns = start = 0
+        try:
+            for record in reader:
+                if record and not columns:
+                    columns = len(record)
+                if record and len(record) != columns:
+                    problem = f"line {start + 1} has {len(record)} values, and the first line {columns}."
+                    remedy = "Every row must have the same columns; a value with a separator needs quotes."
+                    return BadFile(source, problem, remedy)
+                start = reader.line_num
+        except csv.Error as error:
+            if "expected after" in str(error):
+                problem = f"line {start + 1} has text behind a closing quote."
+                return BadFile(source, problem, 'Write "" for a quote inside a value.')
+    return None
 
 
 def _not_utf8(source: str) -> int | None:
@@ -389,12 +438,12 @@ def _line_of(source: str, row: int | None) -> int | None:
         return None
     with open(source, encoding="utf-8-sig", newline="", errors="replace") as file:
         reader = csv.reader(file, delimiter=DELIMITERS[kind])
-        before = 0
+        before = start = 0
         for record in reader:  # the header, and the records before; empty lines are none
-            before += bool(record)
-            if before > row:
+            if record and before > row:
                 break
-        return reader.line_num + 1
+            before, start = before + bool(record), reader.line_num
+        return start + 1
 
 
 def joined(schema: Schema, parts: list[Table], source: str = "") -> Table:

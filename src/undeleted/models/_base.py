@@ -32,7 +32,7 @@ from undeleted.foundations.coins import Coins, secure, seeded
 from undeleted.foundations.privacy import Noise, as_noise
 from undeleted.foundations.schema import Schema, Table
 from undeleted.foundations.types import Given
-from undeleted.models._types import Answers, Intervals, Matrix, Target
+from undeleted.models._types import Answers, Intervals, Matrix, RowLabels
 from undeleted.models._warnings import warn
 
 Model = TypeVar("Model")
@@ -168,7 +168,7 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"rows_per_person must be a whole number, got {self.rows_per_person!r}.")
         return int(self.rows_per_person)
 
-    def forget(self, X: Matrix, y: Target | None = None) -> "ForgettingEstimator":
+    def forget(self, X: Matrix, y: RowLabels | None = None) -> "ForgettingEstimator":
         """Subtract rows, using only what was published and these rows; it spends no ε.
 
         Nothing checks whether the rows were ever fitted: other rows are subtracted all the same.

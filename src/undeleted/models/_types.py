@@ -11,8 +11,10 @@ from undeleted.foundations.coins import Coins
 from undeleted.foundations.types import Given
 
 Matrix: TypeAlias = ArrayLike  # rows: an array, a frame, or a list of rows
-Target: TypeAlias = ArrayLike  # a label or a number for every row
-Bounds: TypeAlias = tuple[ArrayLike, ArrayLike] | Sequence[ArrayLike] | str | None  # (low, high), or "data"
+RowLabels: TypeAlias = ArrayLike  # a label or a number for every row
+PublicBounds: TypeAlias = (
+    tuple[ArrayLike, ArrayLike] | Sequence[ArrayLike] | str | None
+)  # (low, high), or "data"
 Labelled: TypeAlias = ArrayLike | None  # declared classes, categories or items, or "data"
 RandomState: TypeAlias = int | np.random.RandomState | Coins | None
 Answers: TypeAlias = dict[str, Given]  # every fitted attribute by its name: numbers, arrays, sparse matrices

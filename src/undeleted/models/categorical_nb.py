@@ -20,7 +20,7 @@ from undeleted.foundations.types import Given
 from undeleted.models._base import as_number, checked, fitted_attribute, restore_on_failure
 from undeleted.models._grid import FEW, Labels, declared
 from undeleted.models._row_estimators import RowClassifier
-from undeleted.models._types import Answers, Labelled, Matrix, RandomState, Target
+from undeleted.models._types import Answers, Labelled, Matrix, RandomState, RowLabels
 
 
 class CategoricalNB(RowClassifier):
@@ -80,7 +80,7 @@ class CategoricalNB(RowClassifier):
     _solved_with = ("alpha",)
 
     @restore_on_failure
-    def fit(self, X: Matrix, y: Target) -> "CategoricalNB":
+    def fit(self, X: Matrix, y: RowLabels) -> "CategoricalNB":
         """Publish a noisy release of the data, once."""
         X, y = checked(self, _as_objects(X), y, dtype=None)
         labels = self._label(y)

@@ -13,7 +13,7 @@ from undeleted.foundations.privacy import Noise
 from undeleted.foundations.types import Given
 from undeleted.models._base import STEPS, checked, fitted_attribute, restore_on_failure
 from undeleted.models._row_estimators import RowClassifier
-from undeleted.models._types import Answers, Bounds, Labelled, Matrix, RandomState, Target
+from undeleted.models._types import Answers, Labelled, Matrix, PublicBounds, RandomState, RowLabels
 
 
 class GaussianNB(RowClassifier):
@@ -52,7 +52,7 @@ class GaussianNB(RowClassifier):
     def __init__(
         self,
         *,
-        bounds: Bounds = None,
+        bounds: PublicBounds = None,
         classes: Labelled = None,
         budget: Noise = 1.0,
         priors: Labelled = None,
@@ -78,7 +78,7 @@ class GaussianNB(RowClassifier):
     _solved_with = ("priors",)
 
     @restore_on_failure
-    def fit(self, X: Matrix, y: Target) -> "GaussianNB":
+    def fit(self, X: Matrix, y: RowLabels) -> "GaussianNB":
         """Publish a noisy release of the data, once."""
         codes = self._fitted_classes(X, y)
         self._priors()

@@ -28,7 +28,7 @@ from undeleted.models._types import (
     Labelled,
     Matrix,
     RandomState,
-    Target,
+    RowLabels,
 )
 
 RULES = ("error", "drop")
@@ -108,7 +108,7 @@ class ItemItemRecommender(ForgettingEstimator):
     )
 
     @restore_on_failure
-    def fit(self, X: Matrix, y: Target | None = None) -> "ItemItemRecommender":
+    def fit(self, X: Matrix, y: RowLabels | None = None) -> "ItemItemRecommender":
         """Publish a noisy release of the data, once."""
         self._labels, self.items_ = self._catalogue()
         if self.excess not in RULES:

@@ -19,7 +19,7 @@ from undeleted.foundations.privacy import Budget, Noise, Zcdp
 from undeleted.foundations.types import Given
 from undeleted.models._base import as_count, checked, fitted_attribute, restore_on_failure
 from undeleted.models._row_estimators import RowEstimator
-from undeleted.models._types import Answers, Bounds, Intervals, Matrix, RandomState, Target
+from undeleted.models._types import Answers, Intervals, Matrix, PublicBounds, RandomState, RowLabels
 
 STEPS = 4095  # a grid of 4,096 points, which can be halved twelve times
 
@@ -64,7 +64,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ro
         self,
         n_clusters: int = 8,
         *,
-        bounds: Bounds = None,
+        bounds: PublicBounds = None,
         budget: Noise = 1.0,
         expected_rows: int = 10_000,
         max_depth: int | None = None,
@@ -88,7 +88,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ro
     _solved_with = ("n_clusters",)
 
     @restore_on_failure
-    def fit(self, X: Matrix, y: Target | None = None) -> "KMeans":
+    def fit(self, X: Matrix, y: RowLabels | None = None) -> "KMeans":
         """Publish a noisy release of the data, once."""
         codes = self._fitted_rows(X)
         self._publish(self._grown(), codes)
@@ -156,7 +156,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ro
         """The nearest centre of every row."""
         return np.asarray(self.transform(X).argmin(axis=1))
 
-    def fit_predict(self, X: Matrix, y: Target | None = None) -> IntArray:
+    def fit_predict(self, X: Matrix, y: RowLabels | None = None) -> IntArray:
         """Publish, and return the nearest centre of each of these rows."""
         return np.asarray(self.fit(X, y).predict(X))
 
@@ -167,7 +167,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ro
         squares = (rows**2).sum(axis=1)[:, None] - 2 * rows @ centres.T + (centres**2).sum(axis=1)
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
-    def score(self, X: Matrix, y: Target | None = None) -> float:
+    def score(self, X: Matrix, y: RowLabels | None = None) -> float:
         """Minus the sum of squared distances to the nearest centres."""
         return -float((self.transform(X).min(axis=1) ** 2).sum())
 

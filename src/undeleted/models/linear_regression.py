@@ -10,7 +10,7 @@ from undeleted.foundations.arrays import FloatArray
 from undeleted.foundations.privacy import Noise
 from undeleted.models._base import STEPS, fitted_attribute, restore_on_failure
 from undeleted.models._row_estimators import RowRegressor
-from undeleted.models._types import Answers, Bounds, Matrix, RandomState, Target
+from undeleted.models._types import Answers, Matrix, PublicBounds, RandomState, RowLabels
 
 
 class LinearRegression(RowRegressor):
@@ -49,8 +49,8 @@ class LinearRegression(RowRegressor):
     def __init__(
         self,
         *,
-        bounds: Bounds = None,
-        bounds_y: Bounds = None,
+        bounds: PublicBounds = None,
+        bounds_y: PublicBounds = None,
         budget: Noise = 1.0,
         fit_intercept: bool = True,
         steps: int = STEPS,
@@ -71,7 +71,7 @@ class LinearRegression(RowRegressor):
     _solved_with: tuple[str, ...] = ("fit_intercept",)
 
     @restore_on_failure
-    def fit(self, X: Matrix, y: Target) -> "LinearRegression":
+    def fit(self, X: Matrix, y: RowLabels) -> "LinearRegression":
         """Publish a noisy release of the data, once."""
         codes = self._fitted_target(X, y)
         mechanism = NoisySecondMoments(

@@ -21,7 +21,7 @@ from undeleted.foundations.privacy import Budget, Noise, Zcdp
 from undeleted.foundations.types import Given
 from undeleted.models._base import STEPS, as_number, checked, fitted_attribute, restore_on_failure
 from undeleted.models._row_estimators import RowClassifier
-from undeleted.models._types import Answers, Bounds, Labelled, Matrix, RandomState, Target
+from undeleted.models._types import Answers, Labelled, Matrix, PublicBounds, RandomState, RowLabels
 
 
 class LogisticRegression(RowClassifier):
@@ -64,7 +64,7 @@ class LogisticRegression(RowClassifier):
     def __init__(
         self,
         *,
-        bounds: Bounds = None,
+        bounds: PublicBounds = None,
         classes: Labelled = None,
         budget: Noise = 1.0,
         covariance: Literal["auto", "full", "diagonal"] = "auto",
@@ -92,7 +92,7 @@ class LogisticRegression(RowClassifier):
     _solved_with = ("penalty",)
 
     @restore_on_failure
-    def fit(self, X: Matrix, y: Target) -> "LogisticRegression":
+    def fit(self, X: Matrix, y: RowLabels) -> "LogisticRegression":
         """Publish a noisy release of the data, once."""
         as_number(self.penalty, "penalty")
         if self.expected_rows is not None:

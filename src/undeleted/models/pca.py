@@ -13,7 +13,7 @@ from undeleted.foundations.arrays import FloatArray
 from undeleted.foundations.privacy import Noise
 from undeleted.models._base import STEPS, checked, fitted_attribute, restore_on_failure, transformed
 from undeleted.models._row_estimators import RowEstimator
-from undeleted.models._types import Answers, Bounds, Matrix, RandomState, Target
+from undeleted.models._types import Answers, Matrix, PublicBounds, RandomState, RowLabels
 
 
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  # type: ignore[misc]
@@ -49,7 +49,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  # t
         self,
         n_components: int | None = None,
         *,
-        bounds: Bounds = None,
+        bounds: PublicBounds = None,
         budget: Noise = 1.0,
         whiten: bool = False,
         steps: int = STEPS,
@@ -71,7 +71,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowEstimator):  # t
     _numbers = ("mean_", "explained_variance_", "explained_variance_ratio_")
 
     @restore_on_failure
-    def fit(self, X: Matrix, y: Target | None = None) -> "PCA":
+    def fit(self, X: Matrix, y: RowLabels | None = None) -> "PCA":
         """Publish a noisy release of the data, once."""
         codes = self._fitted_rows(X)
         d = self.n_features_in_

@@ -17,7 +17,7 @@ from undeleted.foundations.arrays import FloatArray
 from undeleted.foundations.privacy import Noise
 from undeleted.models._base import STEPS, checked, fitted_attribute, restore_on_failure, transformed
 from undeleted.models._row_estimators import RowEstimator
-from undeleted.models._types import Answers, Bounds, Matrix, RandomState, Target
+from undeleted.models._types import Answers, Matrix, PublicBounds, RandomState, RowLabels
 
 _EDGE = 1e-7  # ranks are clipped to it before they become normal, as in scikit-learn
 
@@ -54,7 +54,7 @@ class QuantileTransformer(OneToOneFeatureMixin, TransformerMixin, RowEstimator):
     def __init__(
         self,
         *,
-        bounds: Bounds = None,
+        bounds: PublicBounds = None,
         budget: Noise = 1.0,
         n_quantiles: int = 1000,
         output_distribution: Literal["uniform", "normal"] = "uniform",
@@ -74,7 +74,7 @@ class QuantileTransformer(OneToOneFeatureMixin, TransformerMixin, RowEstimator):
     _numbers = ("quantiles_",)
 
     @restore_on_failure
-    def fit(self, X: Matrix, y: Target | None = None) -> "QuantileTransformer":
+    def fit(self, X: Matrix, y: RowLabels | None = None) -> "QuantileTransformer":
         """Publish a noisy release of the data, once."""
         if self.output_distribution not in ("uniform", "normal"):
             raise ValueError(f"output_distribution={self.output_distribution!r}: choose uniform or normal.")

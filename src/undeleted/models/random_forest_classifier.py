@@ -12,7 +12,7 @@ from undeleted.foundations.types import Given
 from undeleted.models._base import STEPS, fitted_attribute, restore_on_failure
 from undeleted.models._forest import TreeEstimator
 from undeleted.models._row_estimators import RowClassifier
-from undeleted.models._types import Answers, Bounds, Labelled, Matrix, RandomState, Target
+from undeleted.models._types import Answers, Labelled, Matrix, PublicBounds, RandomState, RowLabels
 
 
 class RandomForestClassifier(RowClassifier, TreeEstimator):
@@ -55,7 +55,7 @@ class RandomForestClassifier(RowClassifier, TreeEstimator):
         n_estimators: int = 10,
         *,
         max_depth: int = 8,
-        bounds: Bounds = None,
+        bounds: PublicBounds = None,
         classes: Labelled = None,
         budget: Noise = 1.0,
         questions: int = 0,
@@ -77,7 +77,7 @@ class RandomForestClassifier(RowClassifier, TreeEstimator):
     _numbers = ("class_prior_",)
 
     @restore_on_failure
-    def fit(self, X: Matrix, y: Target) -> "RandomForestClassifier":
+    def fit(self, X: Matrix, y: RowLabels) -> "RandomForestClassifier":
         """Publish a noisy release of the data, once."""
         codes = self._fitted_classes(X, y)
         self._publish(self._grow({"by": self._labels.column("label")}), codes)

@@ -13,7 +13,7 @@ from undeleted.foundations.privacy import Noise
 from undeleted.models._base import STEPS, fitted_attribute, restore_on_failure
 from undeleted.models._forest import TreeEstimator
 from undeleted.models._row_estimators import RowRegressor
-from undeleted.models._types import Answers, Bounds, Matrix, RandomState, Target
+from undeleted.models._types import Answers, Matrix, PublicBounds, RandomState, RowLabels
 
 
 class RandomForestRegressor(RowRegressor, TreeEstimator):
@@ -55,8 +55,8 @@ class RandomForestRegressor(RowRegressor, TreeEstimator):
         n_estimators: int = 10,
         *,
         max_depth: int = 8,
-        bounds: Bounds = None,
-        bounds_y: Bounds = None,
+        bounds: PublicBounds = None,
+        bounds_y: PublicBounds = None,
         budget: Noise = 1.0,
         questions: int = 0,
         steps: int = STEPS,
@@ -77,7 +77,7 @@ class RandomForestRegressor(RowRegressor, TreeEstimator):
     _numbers = ("mean_",)
 
     @restore_on_failure
-    def fit(self, X: Matrix, y: Target) -> "RandomForestRegressor":
+    def fit(self, X: Matrix, y: RowLabels) -> "RandomForestRegressor":
         """Publish a noisy release of the data, once."""
         codes = self._fitted_target(X, y)
         self._publish(self._grow({"target": self._target.columns[0]}), codes)

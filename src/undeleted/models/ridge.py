@@ -6,7 +6,7 @@ changing it on a fitted model spends nothing.
 
 from undeleted.foundations.privacy import Noise
 from undeleted.models._base import STEPS, as_number, restore_on_failure
-from undeleted.models._types import Bounds, Matrix, RandomState, Target
+from undeleted.models._types import Matrix, PublicBounds, RandomState, RowLabels
 from undeleted.models.linear_regression import LinearRegression
 
 
@@ -31,8 +31,8 @@ class Ridge(LinearRegression):
         self,
         *,
         alpha: float = 1.0,
-        bounds: Bounds = None,
-        bounds_y: Bounds = None,
+        bounds: PublicBounds = None,
+        bounds_y: PublicBounds = None,
         budget: Noise = 1.0,
         fit_intercept: bool = True,
         steps: int = STEPS,
@@ -55,7 +55,7 @@ class Ridge(LinearRegression):
         return as_number(self.alpha, "alpha")
 
     @restore_on_failure
-    def fit(self, X: Matrix, y: Target) -> "Ridge":
+    def fit(self, X: Matrix, y: RowLabels) -> "Ridge":
         """Publish a noisy release of the data, once."""
         as_number(self.alpha, "alpha")
         super().fit(X, y)

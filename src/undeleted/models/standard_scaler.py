@@ -13,7 +13,7 @@ from undeleted.foundations.arrays import FloatArray
 from undeleted.foundations.privacy import Noise
 from undeleted.models._base import STEPS, checked, fitted_attribute, restore_on_failure, transformed
 from undeleted.models._row_estimators import RowEstimator
-from undeleted.models._types import Answers, Bounds, Matrix, RandomState, Target
+from undeleted.models._types import Answers, Matrix, PublicBounds, RandomState, RowLabels
 
 
 class StandardScaler(OneToOneFeatureMixin, TransformerMixin, RowEstimator):  # type: ignore[misc]
@@ -46,7 +46,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, RowEstimator):  # t
     def __init__(
         self,
         *,
-        bounds: Bounds = None,
+        bounds: PublicBounds = None,
         budget: Noise = 1.0,
         with_mean: bool = True,
         with_std: bool = True,
@@ -70,7 +70,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, RowEstimator):  # t
     _numbers = ("mean_", "var_", "scale_")
 
     @restore_on_failure
-    def fit(self, X: Matrix, y: Target | None = None) -> "StandardScaler":
+    def fit(self, X: Matrix, y: RowLabels | None = None) -> "StandardScaler":
         """Publish a noisy release of the data, once."""
         codes = self._fitted_rows(X)
         mechanism = NoisyClassMoments(

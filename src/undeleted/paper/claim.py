@@ -4,7 +4,7 @@
     holds with a correction    all of ours are; a literal one is not, and the correction says which and why
     does not hold              one of ours is not; or a correction has no failure, or a failure no correction
 
-A random figure is shown with its 95 % interval.  It fails only if chance would explain it once in a million
+A random figure is shown with its 95% interval.  It fails only if chance would explain it once in a million
 runs (`ALARM`), so that another seed does not give another verdict.  If a random figure must only exceed a
 bound, the bound is far from its expected value.
 """
@@ -23,8 +23,8 @@ WIDE = float(-ndtri(ALARM / 2))  # standard deviations that chance exceeds once 
 SHOWN = 0.05  # the probability outside an interval in the report
 
 Value: TypeAlias = int | float | str
-Verdict: TypeAlias = Literal["holds", "holds with a correction", "does not hold"]
-VERDICTS: tuple[Verdict, ...] = ("holds", "holds with a correction", "does not hold")
+Conclusion: TypeAlias = Literal["holds", "holds with a correction", "does not hold"]
+VERDICTS: tuple[Conclusion, ...] = ("holds", "holds with a correction", "does not hold")
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class ClaimResult:
     table: tuple[Mapping[str, Output], ...] = field(default=())
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Conclusion:
         if not self.figures or not all(f.holds for f in self.figures if not f.literal):
             return "does not hold"
         as_written = all(f.holds for f in self.figures)
@@ -107,7 +107,7 @@ def share(what: str, hits: int, runs: int, predicted: float, command: str = "", 
     """Hits among independent runs, with Clopper and Pearson's interval."""
     low, high = (at_least(hits, runs, SHOWN / 2), at_most(hits, runs, SHOWN / 2))
     holds = at_least(hits, runs, ALARM / 2) <= predicted <= at_most(hits, runs, ALARM / 2)
-    shown = f"{short(low)} to {short(high)} (95 %, {runs:,} runs)"
+    shown = f"{short(low)} to {short(high)} (95%, {runs:,} runs)"
     return Figure(what, hits / runs, predicted, holds, shown, command=command, **more)
 
 
@@ -116,7 +116,7 @@ def about(
 ) -> Figure:
     """A random figure that is approximately normal, with its standard deviation."""
     holds = abs(measured - predicted) <= WIDE * deviation
-    shown = f"± {short(-ndtri(SHOWN / 2) * deviation)} (95 %)"
+    shown = f"± {short(-ndtri(SHOWN / 2) * deviation)} (95%)"
     return Figure(what, measured, predicted, holds, shown, command=command, **more)
 
 

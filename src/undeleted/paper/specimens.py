@@ -30,7 +30,7 @@ from undeleted.verifying.finite_world import FiniteWorld
 from undeleted.verifying.step_laws import Steps
 
 Data: TypeAlias = tuple[Point, ...]
-Batches: TypeAlias = tuple[tuple[Point, ...], ...]
+PointBatches: TypeAlias = tuple[tuple[Point, ...], ...]
 End: TypeAlias = tuple[tuple[Output, ...], Output]  # what was published, and what is kept
 
 STAR = "*"
@@ -51,7 +51,7 @@ class Specimen:
     domain: Data = (0, 1)
     n: int = 3
     k: int = 2
-    _played: dict[tuple[Data, Batches], dict[End, Fraction]] = field(default_factory=dict)
+    _played: dict[tuple[Data, PointBatches], dict[End, Fraction]] = field(default_factory=dict)
 
     def play(self, data: Data, batches: Sequence[Sequence[Point]] = ()) -> dict[End, Fraction]:
         """The exact law of what is published and what is kept in the end."""

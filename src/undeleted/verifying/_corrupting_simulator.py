@@ -21,15 +21,15 @@ from undeleted.verifying.linear_program import ONE, ZERO, LinearProgram
 from undeleted.verifying.step_laws import Data
 
 Corrupted: TypeAlias = tuple[tuple[int, Output], ...]
-View: TypeAlias = tuple[Output, ...]  # z0, ((i, x_i),), z1, ((j, x_j),), z2, …
+PartialView: TypeAlias = tuple[Output, ...]  # z0, ((i, x_i),), z1, ((j, x_j),), z2, …
 FEW = 8  # with up to this many decision points, all decisions of an attacker are tried
-Attacker: TypeAlias = Callable[[View], int | None]  # the index that it corrupts and deletes next
+Attacker: TypeAlias = Callable[[PartialView], int | None]  # the index that it corrupts and deletes next
 
 
 def lower_bound(
     data_sets: Mapping[int, Data],
     inputs: Mapping[tuple[int, int], Mass],
-    views: Mapping[View, Mass],
+    views: Mapping[PartialView, Mass],
     factor: Fraction,
     keep: bool,
     seconds: float,
@@ -52,17 +52,17 @@ class _Simulator:
     def __init__(
         self,
         inputs: Mapping[tuple[int, int], Mass],
-        views: Mapping[View, Mass],
+        views: Mapping[PartialView, Mass],
         factor: Fraction,
         keep: bool,
     ) -> None:
         self.program = LinearProgram()
         self.inputs, self.views, self.factor, self.keep = inputs, views, factor, keep
-        self._said: dict[View, dict[tuple[tuple[int, int], Corrupted], int]] = {v: {} for v in views}
+        self._said: dict[PartialView, dict[tuple[tuple[int, int], Corrupted], int]] = {v: {} for v in views}
         self._lost: list[
             tuple[tuple[int, int], Corrupted, int, int | None, set[Output]]
         ] = []  # without a view
-        self._ending: dict[frozenset[tuple[int, Output]], list[View]] = {}
+        self._ending: dict[frozenset[tuple[int, Output]], list[PartialView]] = {}
         for view in views:
             self._ending.setdefault(frozenset(_deleted(view)), []).append(view)
         self._prefixes = {frozenset(c for c in some) for y in self._ending for some in _parts(y)}
@@ -120,11 +120,11 @@ def views_of(
     number: Mapping[int, int],
     attacker: Attacker,
     label: Callable[[int, Output], Label],
-) -> dict[View, Mass]:
+) -> dict[PartialView, Mass]:
     """The views of an attacker, for data sets in every order; `number` is a data set's number in the tree."""
-    views: dict[View, Mass] = {}
+    views: dict[PartialView, Mass] = {}
 
-    def walk(d: int, view: View, node: Node) -> None:
+    def walk(d: int, view: PartialView, node: Node) -> None:
         i = attacker(view)
         if i is None:
             views.setdefault(view, {})[d] = node.mass[number[d]]
@@ -180,7 +180,7 @@ def _choices(groups: int, n: int, symmetric: bool, may_stop: bool) -> Iterator[t
 def _attacker(
     choice: Mapping[int, int | None], shift: Mapping[tuple[int | None, int], int], n: int, k: int
 ) -> Attacker:
-    def attacker(view: View) -> int | None:
+    def attacker(view: PartialView) -> int | None:
         taken = {i for i, _ in _deleted(view)}
         if len(taken) == k:
             return None
@@ -206,7 +206,7 @@ def _patterns(length: int, letters: int) -> Iterator[tuple[int, ...]]:
     return extend(())
 
 
-def _deleted(view: View) -> tuple[tuple[int, Output], ...]:
+def _deleted(view: PartialView) -> tuple[tuple[int, Output], ...]:
     return tuple(point for label in view[1::2] for point in label)
 
 

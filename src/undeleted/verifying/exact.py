@@ -30,10 +30,10 @@ from undeleted.verifying.history_tree import Node, by_index, by_value, first_dif
 from undeleted.verifying.linear_program import ONE, ZERO
 from undeleted.verifying.step_laws import Data, Steps
 
-__all__ = ["GAMES", "ExactVerdict", "FiniteWorld", "Game", "Optimum", "factor_of", "verify"]
+__all__ = ["GAMES", "ExactVerdict", "FiniteWorld", "GameName", "Optimum", "factor_of", "verify"]
 
-Game: TypeAlias = Literal["non-adaptive", "static", "dynamic"]
-GAMES: tuple[Game, ...] = ("non-adaptive", "static", "dynamic")
+GameName: TypeAlias = Literal["non-adaptive", "static", "dynamic"]
+GAMES: tuple[GameName, ...] = ("non-adaptive", "static", "dynamic")
 MOST_EPSILON = 500  # e^ε still fits a floating-point number
 CLOSE = Fraction(1, 10**9)  # a proven interval no wider than this counts as an answer where e^ε is irrational
 
@@ -58,7 +58,7 @@ class Optimum:
 class ExactVerdict:
     """The result for an algorithm in one world and one game."""
 
-    game: Game
+    game: GameName
     epsilon: float
     literal: Optimum  # as the definition is written
     keep_z0: Optimum  # with a simulator that keeps the z0 it was given
@@ -113,7 +113,7 @@ class ExactVerdict:
 
 def verify(
     world: FiniteWorld,
-    game: Game = "non-adaptive",
+    game: GameName = "non-adaptive",
     *,
     epsilon: float = 0.0,
     time_limit: float = 60.0,
@@ -162,7 +162,7 @@ def verify(
 
 def _verify_class(
     world: FiniteWorld,
-    game: Game,
+    game: GameName,
     steps: Steps,
     data: dict[int, Data],
     low: Fraction,

@@ -40,7 +40,7 @@ PADS = ("xor-pad", "xor-undeleted")
 
 
 @dataclass(frozen=True)
-class Noise:
+class WorldNoise:
     """A clamped geometric law; bounds that are not given follow from the statistic."""
 
     ratio: Fraction = Fraction(1, 2)
@@ -90,7 +90,7 @@ def named_world(
     domain: int,
     n: int,
     k: int,
-    noise: Noise | None = None,
+    noise: WorldNoise | None = None,
     leakage: str = "none",
     side: Callable[[tuple[Given, ...]], Given] | None = None,
 ) -> NamedWorld:
@@ -99,7 +99,7 @@ def named_world(
     >>> named_world("retrain-median", domain=2, n=3, k=1).world.domain
     (0, 1)
     """
-    built = build(name, domain=domain, n=n, k=k, noise=noise or Noise())
+    built = build(name, domain=domain, n=n, k=k, noise=noise or WorldNoise())
     points: tuple[Given, ...] = tuple(range(domain))
     if built.texts:
         points = tuple(map(str, points))
@@ -119,7 +119,7 @@ class Built:
     promise: Fraction | None = None
 
 
-def build(name: str, *, domain: int, n: int, k: int, noise: "Noise | Budget") -> Built:
+def build(name: str, *, domain: int, n: int, k: int, noise: "WorldNoise | Budget") -> Built:
     """Build the curator with this name, on a column x = 0, …, domain − 1."""
     if name not in names():
         raise UnknownName("names", name, names())
@@ -149,7 +149,7 @@ class _Parts:
     domain: int
     n: int
     k: int
-    noise: Noise | Budget
+    noise: WorldNoise | Budget
 
     @property
     def column(self) -> Number:
@@ -167,7 +167,7 @@ class _Parts:
         return cls(**arguments)
 
     def _law(self, statistic: Statistic, n: int) -> Given:
-        return self.noise.law(statistic, n) if isinstance(self.noise, Noise) else self.noise
+        return self.noise.law(statistic, n) if isinstance(self.noise, WorldNoise) else self.noise
 
     def fill(self, cls: Given, extra: Json) -> Json:
         """Arguments for every parameter that needs one, or that must be small in a small world."""

@@ -232,7 +232,7 @@ def test_nonsense_is_refused():
 
 @pytest.mark.parametrize("left", [3000, pytest.param(300, marks=pytest.mark.slow), 0])
 def test_sizes_of_clusters_hold_as_often_as_they_say_even_of_nobody(left):
-    """Three clusters, 30 seeded releases at 95 %: fewer than 80 % of 90 once in 10⁶ runs (binomial)."""
+    """Three clusters, 30 seeded releases at 95%: fewer than 80% of 90 once in 10⁶ runs (binomial)."""
     pytest.importorskip("sklearn")
     from undeleted.curate.releases.clusters import clusters, sizes_within
 

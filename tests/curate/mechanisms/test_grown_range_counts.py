@@ -141,7 +141,7 @@ def test_one_budget_pays_for_all_levels(noise, rows):
 @pytest.mark.parametrize("noise", [Budget(1.0), Budget(1.0, 1e-6)], ids=str)
 @pytest.mark.parametrize("deleted", [0, 6000], ids=["before", "after 30 % left"])
 def test_ranges_and_quantiles_hold_as_often_as_they_say(noise, deleted):
-    """1,000 seeds; a range along nodes holds 95 to 97 %; cut leaves and quantiles at least 95 %."""
+    """1,000 seeds; a range along nodes holds 95 to 97%; cut leaves and quantiles at least 95%."""
     mechanism = GrownRangeCounts(WIDE, noise)
     left = np.sort(VALUES[deleted:])
     gone = mechanism.contribution(PEOPLE.table(VALUES[:deleted]))

@@ -49,7 +49,7 @@ def test_several_columns_make_a_table(coins):
 @pytest.mark.parametrize("width", [1, 7, 300])
 @pytest.mark.parametrize("deleted", [0, 300])
 def test_counts_hold_as_often_as_they_say_and_at_most_two_points_more(width, deleted):
-    """1,000 seeds; the noise is discrete, so 95 % means 95 to 97 %."""
+    """1,000 seeds; the noise is discrete, so 95% means 95 to 97%."""
     column = Number("v", min=0, max=299)
     mechanism, people = NoisyHistogram((column,), Budget(1.0)), Schema([column])
     values = seeded("values").integers(0, 300, 1000)

@@ -42,7 +42,7 @@ def test_the_interval_holds_at_least_as_often_as_it_says(noise, people, deleted)
     held, runs = coverage(noise, people, deleted, 0.9)
 
     assert stats.binomtest(held, runs, 0.9, alternative="less").pvalue > ALARM
-    assert stats.binomtest(int(0.82 * runs), runs, 0.9, alternative="less").pvalue < ALARM, "cannot see 82 %"
+    assert stats.binomtest(int(0.82 * runs), runs, 0.9, alternative="less").pvalue < ALARM, "cannot see 82%"
 
 
 @pytest.mark.parametrize(

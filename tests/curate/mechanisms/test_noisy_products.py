@@ -52,7 +52,7 @@ def test_without_much_noise_it_is_least_squares_and_pearson():
 
 @pytest.mark.slow
 def test_intervals_hold_about_as_often_as_they_say_after_deletions():
-    """150 releases; 95 % with a margin of five standard errors: false alarms below 1e-6."""
+    """150 releases; 95% with a margin of five standard errors: false alarms below 1e-6."""
     data, held = people(5_000, 2), {"slope": 0, "correlation": 0}
     mechanism = NoisyProducts((AGE, PAY), Budget(1.0))
     small = Schema([AGE, PAY])

@@ -35,7 +35,7 @@ def test_the_interval_holds_at_least_as_often_as_it_says(deleted):
         held += exact in mechanism.estimate(release, 0.9)
 
     assert stats.binomtest(held, runs, 0.9, alternative="less").pvalue > ALARM
-    assert stats.binomtest(int(0.8 * runs), runs, 0.9, alternative="less").pvalue < ALARM, "cannot see 80 %"
+    assert stats.binomtest(int(0.8 * runs), runs, 0.9, alternative="less").pvalue < ALARM, "cannot see 80%"
 
 
 def test_with_little_noise_it_is_the_variance(coins):

@@ -13,9 +13,9 @@ import pytest
 from support.people import made, mechanisms, rows
 from undeleted.curate.curator import Curator
 from undeleted.curate.mechanisms import NoisyCount
-from undeleted.curate.stores import Fold, _store, copy_store, key_file_of, open_store
+from undeleted.curate.stores import Fold, _store, copy_store, key_file_of, open_store, sqlite
 from undeleted.curate.stores._records import tag_of
-from undeleted.errors import BadSetting, StoreError
+from undeleted.errors import BadSetting, StoreError, UndeletedError
 from undeleted.foundations.privacy import Budget
 from undeleted.foundations.schema import Number, Schema
 from undeleted.interfaces.cli import run
@@ -138,6 +138,27 @@ def test_two_copies_cannot_spend_the_same_budget(place):
             third.publish_more({"more": NoisyCount(0.5)})
             assert first.check() == third.check() == []
             assert third.left == 0.25
+
+
+def test_a_copy_that_fails_leaves_the_budget_where_it_was(place, tmp_path, monkeypatch):
+    with reserved(place("first")) as first:
+        taken = tmp_path / "taken"
+        taken.write_text("something else")
+        for target in (str(taken), str(tmp_path / "no folder" / "second")):
+            with pytest.raises(UndeletedError):
+                first.copy_to(target, move_budget=True)
+            assert first.left == 0.75
+
+        def full(*_, **__):
+            raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as patch:  # when the source has given its budget up already
+            patch.setattr(sqlite, "fill", full)
+            with pytest.raises(UndeletedError, match="full disk"):
+                first.copy_to(str(tmp_path / "third"), move_budget=True)
+        assert first.left == 0.75
+        first.publish_more({"more": NoisyCount(0.5)})
+        assert first.check() == []
 
 
 def test_a_restored_backup_does_not_refund_what_was_spent_since(place, tmp_path):

@@ -278,7 +278,7 @@ def spoiled(here, old, new):
         (lambda here: write_csv(here / "people.csv", table(), ",30,Haifa,x\n"), "every row must have an id"),
         (lambda here: write_csv(here / "people.csv", table(), "p999,old,Haifa,x\n"), "must be numbers"),
         (lambda here: write_csv(here / "people.csv", table(), "p999,30,Paris,x\n"), "declared categories"),
-        (lambda here: write_csv(here / "people.csv", table(), "p999,30\n"), "cannot be read"),
+        (lambda here: write_csv(here / "people.csv", table(), "p999,30\n"), "has 2 values"),
     ],
 )
 def test_bad_input_is_two_lines_exit_2_and_no_store(here, capsys, spoil, message):

@@ -153,7 +153,7 @@ def test_times_do_not_tell_kinds_apart(tmp_path):
 def test_even_at_once_a_fresh_receipt_takes_hardly_longer_than_a_spent_one(tmp_path):
     """The store works as much for both: half of either take a time that differs by less than a quarter.
 
-    Of 500 times the median has an error of about 1 %; a few hundredths of a millisecond remain, which whoever
+    Of 500 times the median has an error of about 1%; a few hundredths of a millisecond remain, which whoever
     measures often would see, and which the ticks hide.
     """
     found = times(tmp_path, AT_ONCE, ("fresh", "spent"))

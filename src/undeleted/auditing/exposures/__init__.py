@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from undeleted.auditing.columns import Record, TargetColumn, columns_from
+from undeleted.auditing.columns import Row, TargetColumn, columns_from
 from undeleted.auditing.lab import Lab
 from undeleted.auditing.pairs import Space
 from undeleted.foundations.coins import Coins
@@ -18,14 +18,14 @@ from undeleted.foundations.types import Given, Json
 class Stage:
     """A world to attack: its records, which of them are the attacker's, and the columns."""
 
-    records: tuple[Record, ...] = field(repr=False)
+    records: tuple[Row, ...] = field(repr=False)
     own: tuple[str, ...] = field(repr=False)
     columns: tuple[TargetColumn, ...]
     label: str | None = None
     column: str | None = None
 
     @property
-    def staying(self) -> list[Record]:
+    def staying(self) -> list[Row]:
         own = set(self.own)
         return [r for r in self.records if r["id"] not in own]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from undeleted.auditing.columns import Record
+from undeleted.auditing.columns import Row
 from undeleted.auditing.exposures import Exposure, Stage
 from undeleted.auditing.lab import Lab, numbers
 from undeleted.auditing.pairs import Space
@@ -27,7 +27,7 @@ class PrefixSums:
         if len(space.columns) > 1 or not only.is_number or only.step != 1 or only.size < 100 * PEOPLE:
             return
         values = [int(row[only.name]) for row in space.draw(coins, PEOPLE)]
-        records: tuple[Record, ...] = tuple({"id": f"r{i:03}", only.name: v} for i, v in enumerate(values))
+        records: tuple[Row, ...] = tuple({"id": f"r{i:03}", only.name: v} for i, v in enumerate(values))
         own = tuple(records[int(i)]["id"] for i in coins.choose(PEOPLE, OWN))
         yield Stage(records, own, space.columns)
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
-from undeleted.auditing.columns import Record, TargetColumn, columns_from
+from undeleted.auditing.columns import Row, TargetColumn, columns_from
 from undeleted.auditing.targets.process import Clock, TargetProcess, refused
 from undeleted.errors import BadColumns, BadTarget, TargetFailed
 from undeleted.foundations.types import Given, Json, Output
@@ -29,7 +29,7 @@ LOADING = 20.0  # seconds that importing a library may take, if the budget allow
 class Adapter(Protocol):
     """An adapter; if it has `columns` (and `label`), they say what its records look like."""
 
-    def start(self, records: Sequence[Record], seed: int) -> Output:
+    def start(self, records: Sequence[Row], seed: int) -> Output:
         """Read the records and publish; all randomness comes from the seed."""
 
     def delete(self, ids: Sequence[str]) -> Output:
@@ -99,7 +99,7 @@ class Target:
     def can_look(self) -> bool:
         return bool(self.about.get("looks"))
 
-    def start(self, records: Sequence[Record], seed: int) -> Output:
+    def start(self, records: Sequence[Row], seed: int) -> Output:
         message = {"op": "start", "records": list(records), "seed": seed}
         call = f"start with {len(records)} records"
         again, self._started = self._started and self.is_program, True
@@ -126,14 +126,14 @@ class Target:
         """Return the current output again, if the target can show it."""
         return self._output({"op": "look"}, "looking again")
 
-    def log_density(self, records: Sequence[Record], outputs: Sequence[Output]) -> list[float]:
+    def log_density(self, records: Sequence[Row], outputs: Sequence[Output]) -> list[float]:
         """The log density of each first output, given these records."""
         message = {"op": "density", "records": list(records), "outputs": list(outputs)}
         answer = self._program.ask(message, "asking for the density of the first output")
         return [float(v) for v in answer["output"]]
 
     def play(
-        self, records: Sequence[Record], batches: Sequence[Sequence[str]], seeds: Sequence[int]
+        self, records: Sequence[Row], batches: Sequence[Sequence[str]], seeds: Sequence[int]
     ) -> list[list[Output]]:
         """One transcript of outputs for every seed."""
         if self.is_program:
@@ -155,7 +155,7 @@ class Target:
         return played
 
     def _transcript(
-        self, records: Sequence[Record], batches: Sequence[Sequence[str]], seed: int
+        self, records: Sequence[Row], batches: Sequence[Sequence[str]], seed: int
     ) -> list[Output]:
         outputs = [self.start(records, seed)]
         try:

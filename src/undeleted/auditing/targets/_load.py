@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from undeleted.auditing.columns import Record, TargetColumn, columns_from
+from undeleted.auditing.columns import Row, TargetColumn, columns_from
 from undeleted.auditing.targets._ours import OURS, ours
 from undeleted.auditing.targets.fitted_view import FittedView
 from undeleted.errors import BadTarget
@@ -102,7 +102,7 @@ class RetrainedFunction:
         self.columns = tuple(columns) or (TargetColumn("x", 0, 1000),)
         self._left: Json = {}
 
-    def start(self, records: Sequence[Record], seed: int) -> Output:
+    def start(self, records: Sequence[Row], seed: int) -> Output:
         names = [c.name for c in self.columns]
         values = [[r[n] for n in names] for r in records]
         rows = [v[0] for v in values] if len(names) == 1 else values

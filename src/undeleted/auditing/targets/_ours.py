@@ -7,7 +7,7 @@ Settings: `epsilon` of the noise (1), `high` of the column x = 0, …, high, `ho
 
 from collections.abc import Mapping, Sequence
 
-from undeleted.auditing.columns import Record, TargetColumn
+from undeleted.auditing.columns import Row, TargetColumn
 from undeleted.errors import BadTarget, UnknownName
 from undeleted.foundations import registry
 from undeleted.foundations.coins import seeded
@@ -31,7 +31,7 @@ class OurCurator:
         self._algorithm: Output = None
         self._left: Json = {}
 
-    def start(self, records: Sequence[Record], seed: int) -> Output:
+    def start(self, records: Sequence[Row], seed: int) -> Output:
         name = self.columns[0].name
         self._left = {record["id"]: record[name] for record in records}
         self._algorithm = self._make()
@@ -48,15 +48,15 @@ class Removal(OurCurator):
         super().__init__(make, columns[0])
         self.columns, self.label = tuple(columns), columns[-1].name
 
-    def start(self, records: Sequence[Record], seed: int) -> Output:
+    def start(self, records: Sequence[Row], seed: int) -> Output:
         self._left = {record["id"]: self._point(record) for record in records}
         self._algorithm = self._make()
         return self._algorithm.start(list(self._left.values()), seeded(seed))
 
-    def log_density(self, records: Sequence[Record], output: Sequence[float]) -> float:
+    def log_density(self, records: Sequence[Row], output: Sequence[float]) -> float:
         return float(self._make().log_density([self._point(r) for r in records], output))
 
-    def _point(self, record: Record) -> tuple[float, ...]:
+    def _point(self, record: Row) -> tuple[float, ...]:
         return tuple(c.as_number(record[c.name]) for c in self.columns)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from undeleted.auditing.columns import Record, TargetColumn
+from undeleted.auditing.columns import Row, TargetColumn
 from undeleted.errors import BadTarget
 from undeleted.foundations.coins import seeded
 from undeleted.foundations.types import Json, Output
@@ -51,11 +51,11 @@ class FittedView:
     def features(self) -> tuple[TargetColumn, ...]:
         return tuple(c for c in self.columns if c.name != self.label)
 
-    def matrix(self, records: Sequence[Record]) -> Output:
+    def matrix(self, records: Sequence[Row]) -> Output:
         rows = [[c.as_number(record[c.name]) for c in self.features] for record in records]
         return np.array(rows, dtype=np.float64).reshape(len(records), len(self.features))
 
-    def target(self, records: Sequence[Record]) -> Output:
+    def target(self, records: Sequence[Row]) -> Output:
         """The labels; None where there are none."""
         if self.label is None:
             return None

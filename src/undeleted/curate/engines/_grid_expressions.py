@@ -218,56 +218,56 @@ def _float(value: float) -> Expression:
     return ibis.literal(repr(value)).cast("float64")
 
 
-class Code:
+class GridCode:
     """A code as statistics use it: they add, multiply, subtract and compare it, and split it by `//`."""
 
     def __init__(self, expression: Expression, offset: int = 0, run: int = 1) -> None:
         self.expression, self.offset, self.run = expression, offset, run
 
-    def __add__(self, other: Expression) -> "Code":
+    def __add__(self, other: Expression) -> "GridCode":
         if isinstance(other, int):
-            return Code(self.expression, self.offset + other, self.run)
-        if isinstance(other, Code) and other.run != 1:
+            return GridCode(self.expression, self.offset + other, self.run)
+        if isinstance(other, GridCode) and other.run != 1:
             return other + self
         if self.run != 1:  # cells of a group: whole runs further on
             further = _plain(other) * number(self.run, self.expression.type().is_decimal())
-            return Code(self.expression + further, self.offset, self.run)
-        return Code(self.value + _plain(other))
+            return GridCode(self.expression + further, self.offset, self.run)
+        return GridCode(self.value + _plain(other))
 
-    def __radd__(self, other: int) -> "Code":
+    def __radd__(self, other: int) -> "GridCode":
         return self + other
 
-    def __sub__(self, other: Expression) -> "Code":
-        return self + -other if isinstance(other, int) else Code(self.value - _plain(other))
+    def __sub__(self, other: Expression) -> "GridCode":
+        return self + -other if isinstance(other, int) else GridCode(self.value - _plain(other))
 
-    def __rsub__(self, other: int) -> "Code":
+    def __rsub__(self, other: int) -> "GridCode":
         return self * -1 + other
 
-    def __mul__(self, other: Expression) -> "Code":
+    def __mul__(self, other: Expression) -> "GridCode":
         if isinstance(other, int):
-            return self if other == 1 else Code(self.value * _int64(other))
-        return Code(self.value * _plain(other))
+            return self if other == 1 else GridCode(self.value * _int64(other))
+        return GridCode(self.value * _plain(other))
 
     __rmul__ = __mul__
 
-    def __ge__(self, least: int) -> "Code":
+    def __ge__(self, least: int) -> "GridCode":
         """1 where the code is at least `least`, and 0 elsewhere."""
         value = self.value
-        return Code((value >= number(least, value.type().is_decimal())).ifelse(_int64(1), _int64(0)))
+        return GridCode((value >= number(least, value.type().is_decimal())).ifelse(_int64(1), _int64(0)))
 
-    def __mod__(self, run: int) -> "Code":
+    def __mod__(self, run: int) -> "GridCode":
         """The remainder in a run of `run` codes; codes are never negative."""
         value = self.value
-        return Code(value % number(run, value.type().is_decimal()))
+        return GridCode(value % number(run, value.type().is_decimal()))
 
-    def __floordiv__(self, run: int) -> "Code":
+    def __floordiv__(self, run: int) -> "GridCode":
         """Group codes into runs of `run`, each named by its first; the query's answer is divided later."""
         if self.offset or self.run != 1:
             raise TypeError("only a column's own code can be split into runs")
         e = self.expression
         if run == 1:
             return self
-        return Code(e - e % number(run, e.type().is_decimal()), 0, run)
+        return GridCode(e - e % number(run, e.type().is_decimal()), 0, run)
 
     @property
     def value(self) -> Expression:
@@ -284,4 +284,4 @@ def _int64(value: int) -> Expression:
 
 
 def _plain(other: Expression) -> Expression:
-    return other.value if isinstance(other, Code) else other
+    return other.value if isinstance(other, GridCode) else other

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from undeleted.curate.connections import database_error
 from undeleted.curate.engines._grid_expressions import (
-    Code,
+    GridCode,
     OnGrid,
     absent,
     as_id,
@@ -192,9 +192,9 @@ class Ibis:
                 continue
             self._totals[statistic] = np.zeros(statistic.size, dtype=np.int64)
             complete = self._complete(statistic)
-            grouped: list[tuple[Code, list[tuple[int, Expression]]]] = []
+            grouped: list[tuple[GridCode, list[tuple[int, Expression]]]] = []
             for start, (cell, value) in zip(statistic.places, self._terms(statistic), strict=True):
-                if not isinstance(cell, Code):
+                if not isinstance(cell, GridCode):
                     where = complete.ifelse(_summand(value), _summand(0))
                     sums.setdefault((statistic, start + cell), []).append((len(asked), where))
                     asked.append(where)
@@ -204,7 +204,7 @@ class Ibis:
                 )
                 group = next(same, None)
                 if group is None:
-                    group = (Code(cell.expression, 0, cell.run), [])
+                    group = (GridCode(cell.expression, 0, cell.run), [])
                     grouped.append(group)
                 group[1].append((start + cell.offset, value))
             for key, values in grouped:
@@ -230,12 +230,12 @@ class Ibis:
         """
         if not statistics or len(self._unchecked) < len(self.schema.names):
             return False
-        codes: Mapping[str, Expression] = {name: Code(u.code) for name, u in self._unchecked.items()}
+        codes: Mapping[str, Expression] = {name: GridCode(u.code) for name, u in self._unchecked.items()}
         places: dict[Expression, list[tuple[Statistic, int, int, Expression]]] = {}
         for statistic in statistics:
             self.schema.require(*statistic.columns)
             for start, (cell, value) in zip(statistic.places, statistic.terms(codes), strict=True):
-                grouped = isinstance(cell, Code)
+                grouped = isinstance(cell, GridCode)
                 key = (cell.expression.op(), cell.run) if grouped else None
                 offset, run = (cell.offset, cell.run) if grouped else (cell, 1)
                 places.setdefault(key, []).append((statistic, start + offset, run, value))
@@ -317,7 +317,7 @@ class Ibis:
             return np.array([known[n] for n in numbers], dtype=np.int64)
         terms = self._terms(statistic)
         key = terms[0][0]
-        if not all(isinstance(c, Code) and c.expression.equals(key.expression) for c, _ in terms):
+        if not all(isinstance(c, GridCode) and c.expression.equals(key.expression) for c, _ in terms):
             raise TypeError("total_at takes statistics whose cells share an expression")
         summed = {f"v{i}": _summand(value) for i, (_, value) in enumerate(terms)}
         base = self._grid.filter(self._complete(statistic)).select(first=key.expression, **summed)
@@ -407,7 +407,7 @@ class Ibis:
 
     def _terms(self, statistic: Statistic) -> Terms:
         self.schema.require(*statistic.columns)
-        codes: Mapping[str, Expression] = {name: Code(self._code(name)) for name in statistic.names}
+        codes: Mapping[str, Expression] = {name: GridCode(self._code(name)) for name in statistic.names}
         return statistic.terms(codes)
 
     def _code(self, name: str) -> Expression:
@@ -423,7 +423,11 @@ class Ibis:
         return complete
 
     def _add_groups(
-        self, statistic: Statistic, complete: Expression, key: Code, values: Sequence[tuple[int, Expression]]
+        self,
+        statistic: Statistic,
+        complete: Expression,
+        key: GridCode,
+        values: Sequence[tuple[int, Expression]],
     ) -> None:
         total = self._totals[statistic]
         for start in range(0, len(values), _AT_ONCE):
@@ -481,14 +485,14 @@ def _unfused() -> Iterator[None]:
 
 def _summand(value: Expression) -> Expression:
     """The summand in 64 bits; the bound on the total was checked before."""
-    if isinstance(value, Code):
+    if isinstance(value, GridCode):
         return value.value.cast("int64")
     return ibis.literal(value, "int64")
 
 
 def _parted(value: Expression) -> tuple[Expression, int]:
     """A summand as an expression, or None for a constant, and what is added to it in every row."""
-    if not isinstance(value, Code):
+    if not isinstance(value, GridCode):
         return None, int(value)
     return value.expression.cast("int64").op(), value.offset
 

@@ -16,7 +16,7 @@ from undeleted.curate.releases.publishable import Answers, Foreseen, Publishable
 from undeleted.curate.releases.subtracting import Shape, Shaped
 from undeleted.errors import RecordNotFound
 from undeleted.foundations.coins import Coins
-from undeleted.foundations.schema import Deleted, Record, Text
+from undeleted.foundations.schema import Leaving, Record, Text
 from undeleted.foundations.types import Given
 
 
@@ -61,7 +61,7 @@ class BulletinBoard(Publishable):
     def release(self, totals: Totals, coins: Coins) -> Posts:
         return Posts(totals.posts(self.column))
 
-    def contribution(self, deleted: Deleted) -> tuple[str, ...]:
+    def contribution(self, deleted: Leaving) -> tuple[str, ...]:
         name = self.column.name
         if isinstance(deleted, Record):
             return (deleted.texts[name],) if name in deleted.kept else ()

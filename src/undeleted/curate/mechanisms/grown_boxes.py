@@ -35,7 +35,7 @@ from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace
 from undeleted.foundations.intervals import standard_deviation
 from undeleted.foundations.privacy import Budget, Noise, Reach, Zcdp, as_noise, calibrate
 from undeleted.foundations.privacy.calibration import rho_for
-from undeleted.foundations.schema import Deleted, GridColumn, Record
+from undeleted.foundations.schema import GridColumn, Leaving, Record
 from undeleted.foundations.types import Given
 
 LEVELS = 0.5  # share of the budget for the levels; the rest is for the offsets
@@ -197,7 +197,7 @@ class GrownBoxes(Subtracting):
                 offsets.append(coins.noisy(self.laws[-1], exact).reshape(-1, d))
         return Partition(shape, tuple(counts), np.concatenate(offsets))
 
-    def contribution(self, deleted: Deleted) -> IntArray:
+    def contribution(self, deleted: Leaving) -> IntArray:
         """The codes of the deleted records, a row each."""
         if isinstance(deleted, Record):
             names = [column.name for column in self.over]

@@ -31,7 +31,7 @@ from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, FiniteLaw, Law
 from undeleted.foundations.intervals import noise_interval, standard_deviation
 from undeleted.foundations.privacy import Budget, Noise, Reach, Zcdp, as_noise, calibrate
-from undeleted.foundations.schema import Deleted, Number, Record
+from undeleted.foundations.schema import Leaving, Number, Record
 from undeleted.foundations.types import Given
 
 TAPER = {"pure": 1 / 2, "gaussian": 1 / 3}  # the last level's share of the budget, relative to the first
@@ -192,7 +192,7 @@ class GrownRangeCounts(Ranges, Subtracting):
                 break  # stop before memory runs out; an error would reveal a count for free
         return Grown(tuple(prefixes), tuple(counts))
 
-    def contribution(self, deleted: Deleted) -> Given:
+    def contribution(self, deleted: Leaving) -> Given:
         """The codes of the deleted records."""
         if isinstance(deleted, Record):
             there = [deleted.codes[self.column.name]] if self.column.name in deleted.kept else []

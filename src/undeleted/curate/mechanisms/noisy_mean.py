@@ -46,7 +46,7 @@ class NoisyMean(Linear):
         bounds = (self.column.cells - 1) / 2
         half = math.inf if count >= rows else math.hypot(total, bounds * count) / rows
         step = float(self.column.step)
-        width, of = min(half, bounds) * step, f"the mean of {self.column.name}, at most about"
+        width, of = min(half, bounds) * step, f"the mean of {self.column.name} (upper estimate)"
         return Foreseen(width, of, half >= bounds)
 
     def estimate(self, release: Cells, confidence: float = 0.95) -> Estimate:

@@ -29,7 +29,7 @@ from undeleted.foundations.arrays import FloatArray, IntArray
 from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, Law
 from undeleted.foundations.intervals import estimate
 from undeleted.foundations.privacy import Noise, Reach
-from undeleted.foundations.schema import Boolean, Deleted
+from undeleted.foundations.schema import Boolean, Leaving
 from undeleted.foundations.types import Given
 
 NOT_IN_SMALL_WORLDS = True  # people have several items, not one value: small worlds cannot represent them
@@ -145,7 +145,7 @@ class NoisyPairs(Subtracting):
             counts.append(noisy[above])
         return Pairs(items, np.concatenate(kept), np.concatenate(counts))
 
-    def contribution(self, deleted: Deleted) -> Contribution:
+    def contribution(self, deleted: Leaving) -> Contribution:
         return self.statistic.of(deleted)
 
     def shaped(self, shape: Shape, cells: IntArray) -> Pairs:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from undeleted.curate.statistics.range_tree import levels_for
 from undeleted.foundations.arrays import FloatArray
@@ -43,23 +44,28 @@ class TreeView:
     def total(self) -> float:
         return float(self.levels[0].estimates.sum())
 
-    def descend(self, target: float) -> tuple[int, int, float]:
-        """The leaf in which the cumulative count passes `target`: its first code, span and position in it."""
-        prefix, at, left = 0, 0, target
-        for depth, level in enumerate(self.levels):
-            children = level.estimates[at : at + self.branching]
-            below = np.cumsum(children)
-            j = min(int(np.searchsorted(np.maximum.accumulate(below), left)), self.branching - 1)
-            left -= float(below[j - 1]) if j else 0.0
-            prefix = prefix * self.branching + j
-            deeper = None
-            if depth + 1 < len(self.levels):
-                deeper = self.levels[depth + 1].find(prefix * self.branching)
-            if deeper is None:
-                inside = left / float(children[j]) if children[j] > 0 else 0.5
-                return prefix * level.span, level.span, min(1.0, max(0.0, inside))
-            at = deeper
-        raise AssertionError("a tree has a leaf on every path")
+    def code_of(self, share: float) -> float:
+        """Where a share of all records lies: in the leaf in which the cumulative counts pass it.
+
+        The cumulative counts are the nearest that do not fall: a larger share never has a smaller code.
+        """
+        starts, spans, _ = self.leaves
+        below = self.rising
+        target = share * float(below[-1])
+        at = int(np.searchsorted(below, target - 1e-9 * max(1.0, target), side="left"))
+        before = float(below[at - 1]) if at else 0.0
+        step = float(below[at]) - before
+        inside = min(1.0, max(0.0, (target - before) / step)) if step > 0 else 0.5
+        return starts[at] if spans[at] == 1 else starts[at] + inside * (spans[at] - 1)
+
+    @cached_property
+    def rising(self) -> FloatArray:
+        """The cumulative counts at the ends of the leaves, as they can be: from 0, never falling."""
+        fitted: FloatArray = np.maximum(isotonic_regression(self.leaves[2]).x, 0.0)
+        if fitted[-1] <= 0:  # only noise: everybody may be anywhere
+            ends = [float(start + span) for start, span in zip(*self.leaves[:2], strict=True)]
+            return np.asarray(ends) / ends[-1]
+        return fitted
 
     @cached_property
     def leaves(self) -> tuple[list[int], list[int], FloatArray]:

@@ -25,7 +25,7 @@ from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.coins import Coins, Law
 from undeleted.foundations.intervals import Estimate, estimate
 from undeleted.foundations.privacy import Budget, Noise, Reach, Zcdp, as_noise, calibrate
-from undeleted.foundations.schema import Deleted, GridColumn
+from undeleted.foundations.schema import GridColumn, Leaving
 from undeleted.foundations.types import Given
 
 FEW = 4  # blocks of up to so many cells and one law are noised together
@@ -115,7 +115,7 @@ class Linear(Subtracting):
             for i, (law, w) in enumerate(zip(self.laws, widths, strict=True))
         ]
 
-    def contribution(self, deleted: Deleted) -> Contribution:
+    def contribution(self, deleted: Leaving) -> Contribution:
         return self.statistic.of(deleted)
 
     def shaped(self, shape: Shape, cells: IntArray) -> Cells:

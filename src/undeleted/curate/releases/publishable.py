@@ -64,7 +64,7 @@ class Takes:
 class Foreseen:
     """What an interval will be like, before anything is published."""
 
-    width: float | None  # half of an interval at 95 %, in the publication's own unit; None if it is not known
+    width: float | None  # half of an interval at 95%, in the publication's own unit; None if it is not known
     of: str  # what the width is of
     noise: bool = False  # whether the noise is as large as what it is added to
 

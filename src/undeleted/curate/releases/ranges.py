@@ -23,7 +23,7 @@ from undeleted.foundations.intervals import Estimate, check_confidence, noise_in
 from undeleted.foundations.schema import Date, Number
 from undeleted.foundations.types import Given
 
-Z = 1.96  # of a normal law at 95 %: a prefix adds up many noises
+Z = 1.96  # of a normal law at 95%: a prefix adds up many noises
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,12 @@ class Ranges(Publishable, ABC):
 
     def foreseen(self, rows: float) -> Foreseen:
         half = Z * math.sqrt(self.worst_variance(0.5))
-        return Foreseen(half, "people below a quantile, at most about", half >= rows / 2)
+        return Foreseen(half, "people below a quantile (upper estimate)", half >= rows / 2)
 
     def count(self, release: Given, low: float, high: float, confidence: float = 0.95) -> Estimate:
         """How many records lie in [low, high]."""
         check_confidence(confidence)
+        low, high = self.end(low), self.end(high)
         if not low <= high:
             raise BadQuestion(f"the range [{low}, {high}] is inverted.", "Give the lower end first.")
         return self._linear(release, self._first(low), self._last(high) + 1, confidence)
@@ -127,9 +128,7 @@ class Ranges(Publishable, ABC):
         if not 0 <= q <= 1:
             raise BadQuestion(f"a quantile of {q!r} does not exist.", "Choose q from 0 to 1.")
         view = self.view(release)
-        start, span, inside = view.descend(q * view.total)
-        code: float = start if span == 1 else min(start + inside * (span - 1), self.column.cells - 1)
-        code = min(code, self.column.cells - 1)
+        code = min(view.code_of(q), self.column.cells - 1)
         low, high = self._candidate_codes(view, release, q, confidence)
         least = self._value(min(low, int(code)))
         most = self._value(min(max(high, math.ceil(code)), self.column.cells - 1))
@@ -169,6 +168,12 @@ class Ranges(Publishable, ABC):
         least, most = answer.interval(confidence)
         noisy = Estimate(answer.value, least, most, confidence, math.sqrt(answer.variance))
         return noisy.within(0.0, math.inf)
+
+    def end(self, value: Given) -> Given:
+        """An end of a range, which must be a value that this column could have."""
+        if isinstance(value, str) and not isinstance(self.column, Date):
+            raise BadQuestion(f"{value!r} is not a number, as {self.column.name!r} is.", "Give numbers.")
+        return value
 
     def _first(self, value: float) -> int:
         """The first code at or above a value."""

@@ -12,7 +12,7 @@ import numpy as np
 from undeleted.errors import TooLarge
 from undeleted.foundations.arrays import IntArray, wide
 from undeleted.foundations.privacy import Reach
-from undeleted.foundations.schema import Deleted, GridColumn, Record
+from undeleted.foundations.schema import GridColumn, Leaving, Record
 from undeleted.foundations.types import Code, Json, Terms
 
 MOST_CELLS = 2**27
@@ -134,7 +134,7 @@ class Statistic(Declared, ABC):
                 total[start : start + block.width] += _add_up(cell, value, block.width, rows)
         return total
 
-    def of(self, deleted: Deleted) -> Contribution:
+    def of(self, deleted: Leaving) -> Contribution:
         """Return what a record, or the rows of a table, add, as a sparse vector."""
         if isinstance(deleted, Record):
             return self.of_one(deleted.codes) if deleted.kept.issuperset(self.names) else NOTHING

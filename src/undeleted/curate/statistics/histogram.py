@@ -24,7 +24,9 @@ class Histogram(Statistic):
     def __post_init__(self) -> None:
         object.__setattr__(self, "over", as_columns(self.over))
         if not self.over:
-            raise BadSetting("a histogram needs a column.", "Name at least one; for a plain count use Count.")
+            raise BadSetting(
+                "a histogram needs a column.", "Name at least one; for a plain count use NoisyCount."
+            )
         require_columns(*self.over)
         product_of_cells(self.over)
 

@@ -7,7 +7,7 @@ postgres    a schema of a PostgreSQL database, which many processes share: postg
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from undeleted.curate.stores._buckets import Buckets
 from undeleted.curate.stores._contents import Additions, Publishing
@@ -16,7 +16,7 @@ from undeleted.curate.stores._rotated_key import earlier_keys, rotated
 from undeleted.curate.stores._store import CHUNK, Deleted, Fold, Store
 from undeleted.errors import BadConnection, StoreError, UndeletedError
 from undeleted.foundations.schema import Schema
-from undeleted.foundations.types import Given
+from undeleted.foundations.types import Given, Json
 
 PAGE, FIXED_PAGES = 4096, 12  # of SQLite; pages of metadata and of empty tables
 
@@ -81,18 +81,27 @@ def copy_store(store: Store, place: str, *, new_key: bool = False, move_budget: 
     """Copy a store to another place: state, records, version and key; or with a new key, and marks of it.
 
     What is left of the budget stays with the source, or is moved: the two must not spend it twice.  When it
-    is moved, the source gives it up first.
+    is moved, the source gives it up before anything is written, and gets it back if there is no copy.
     """
     copied: Store | None = None
     key = store.key
     if new_key:
         key = rotated(os.urandom(32), (*earlier_keys(store.key), bytes(store.key)))
+    moved: list[Json] = []
     try:
-        facts = store.close_budget() if move_budget else None
-        with store.taken(key if new_key else None, facts) as contents:
-            copied = _kind(place).filled(place, lambda _: contents, key)
-    except UndeletedError as error:
-        if copied is None:
+        with ExitStack() as stack:
+
+            def contents(_: bytes) -> Given:  # called when the place has been checked
+                if move_budget:
+                    moved.append(store.close_budget())
+                taken = store.taken(key if new_key else None, moved[0] if moved else None)
+                return stack.enter_context(taken)
+
+            copied = _kind(place).filled(place, contents, key)
+    except BaseException as error:
+        if copied is None and moved and _surely_nothing_at(place):
+            store.reopen_budget(moved[0])
+        if copied is None or not isinstance(error, UndeletedError):
             raise
         copied.close()
         problem = (
@@ -102,6 +111,14 @@ def copy_store(store: Store, place: str, *, new_key: bool = False, move_budget: 
         raise StoreError(problem, "Remove the copy and its key, then copy again.") from None
     assert copied is not None
     return copied
+
+
+def _surely_nothing_at(place: str) -> bool:
+    """Whether it is known that no store came to be there."""
+    try:
+        return not store_exists(place)
+    except UndeletedError:
+        return False
 
 
 @contextmanager

@@ -324,10 +324,17 @@ class Store(ABC):
 
     def close_budget(self) -> Json:
         """Give up what is left of the budget, durably; return the facts as they were."""
+        return self._with_facts(_closed)
+
+    def reopen_budget(self, facts: Json) -> None:
+        """Take back what was given up, because there is no copy that could spend it."""
+        self._with_facts(lambda _: facts)
+
+    def _with_facts(self, changed: Callable[[Json], Json]) -> Json:
         with self._extending():
             meta, shapes = self._read_meta()
             before: Json = json.loads(meta["facts"])
-            meta["facts"] = json.dumps(_closed(before))
+            meta["facts"] = json.dumps(changed(before))
             meta["seal"] = seal(self._key, meta, shapes)
             self._rewrite(meta)
             self._load(*self._read_meta(), self.mechanisms)

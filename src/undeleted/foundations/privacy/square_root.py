@@ -19,7 +19,7 @@ from undeleted.errors import BadSetting
 from undeleted.foundations.arrays import FloatArray, IntArray
 
 MOST_TICKS = 100_000
-BITS = 8  # more bits change the error by less than 0.2 %
+BITS = 8  # more bits change the error by less than 0.2%
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from undeleted.foundations.schema.columns import Boolean, Category, Column, GridColumn, Number, Text
 from undeleted.foundations.schema.dates import Date
 from undeleted.foundations.schema.schema import Schema
-from undeleted.foundations.schema.table import Deleted, Record, Table
+from undeleted.foundations.schema.table import Leaving, Record, Table
 from undeleted.foundations.schema.values import as_text
 
 __all__ = [
@@ -11,8 +11,8 @@ __all__ = [
     "Category",
     "Column",
     "Date",
-    "Deleted",
     "GridColumn",
+    "Leaving",
     "Number",
     "Record",
     "Schema",

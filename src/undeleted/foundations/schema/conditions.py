@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from difflib import get_close_matches
 from functools import cached_property
 from typing import NoReturn, TypeAlias
 
@@ -169,8 +170,10 @@ class _Parser:
             quoted = (
                 " Put a name with spaces into `backticks`." if any(" " in c for c in self._columns) else ""
             )
-            problem = f"the condition {self._text!r} names {name!r}."
-            raise BadSetting(problem, f"The columns are: {known}.{quoted}")
+            near = get_close_matches(name, self._columns, n=1)
+            hint = f"Did you mean {near[0]!r}? " if near else ""
+            problem = f"the condition {self._text!r} names {name!r}, which is not a column."
+            raise BadSetting(problem, f"{hint}The columns are: {known}.{quoted}")
         self._at += 1
         self.used.add(name)
         return self._columns[name]

@@ -59,4 +59,4 @@ class Record:
         return f"Record(columns={sorted(self.kept)})"
 
 
-Deleted: TypeAlias = Table | Record  # what a mechanism receives about the people who leave
+Leaving: TypeAlias = Table | Record  # what a mechanism receives about the people who leave

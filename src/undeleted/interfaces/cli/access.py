@@ -126,7 +126,7 @@ def check_receipt(
     person: Annotated[
         str,
         typer.Option(
-            help="Check that the receipt is this person's; needs the whole line, with its `opening`."
+            help="Check that the receipt belongs to this person; needs the whole line, with its `opening`."
         ),
     ] = "",
 ) -> Result:

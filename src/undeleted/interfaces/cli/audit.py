@@ -46,7 +46,7 @@ REPLAY_EPILOG = """
 undeleted replay audit/retrain-median.json --target retrain:median
 """
 
-Settings: TypeAlias = Annotated[
+SettingsOption: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A setting of the target, as JSON or text."),
 ]
@@ -72,7 +72,7 @@ Tolerance: TypeAlias = Annotated[
     float, typer.Option(help="Relative differences below this count as rounding.")
 ]
 Confidence: TypeAlias = Annotated[float, typer.Option(help="1 − the rate of false alarms.")]
-Budget: TypeAlias = Annotated[
+BudgetOption: TypeAlias = Annotated[
     str,
     typer.Option(
         help="For the whole audit: a time such as 60s or 2m, or a number of calls such as 20000calls."
@@ -86,7 +86,7 @@ Data: TypeAlias = Annotated[
 IdColumn: TypeAlias = Annotated[
     str, typer.Option(help="The column of the data that identifies people; records do not include it.")
 ]
-People: TypeAlias = Annotated[int, typer.Option(help="The most people in a world.")]
+PeopleOption: TypeAlias = Annotated[int, typer.Option(help="The most people in a world.")]
 Timeout: TypeAlias = Annotated[
     str, typer.Option(help="The timeout of one call; by default half the budget, at most 30 s.")
 ]
@@ -104,7 +104,7 @@ Redact: TypeAlias = Annotated[
 @renders
 def audit(
     target: Annotated[str, typer.Argument(help="What to audit; see below.")],
-    settings: Settings = None,
+    settings: SettingsOption = None,
     data: Data = None,
     id: IdColumn = "id",
     see: See = "",
@@ -113,8 +113,8 @@ def audit(
     column: Columns = None,
     label: Label = None,
     features: Features = 1,
-    people: People = 32,
-    budget: Budget = "60s",
+    people: PeopleOption = 32,
+    budget: BudgetOption = "60s",
     timeout: Timeout = "",
     first_epsilon: FirstEpsilon = None,
     first_delta: FirstDelta = 0.0,
@@ -183,14 +183,14 @@ def _saved(verdict: Given, named: Given, options: Given, out: Path, html: Path |
 def replay(
     witness: Annotated[Path, typer.Argument(help="A witness that `undeleted audit` wrote.")],
     target: Annotated[str, typer.Option(help="What to run; nothing else is run.")],
-    settings: Settings = None,
+    settings: SettingsOption = None,
     see: See = "",
     digits: Digits = None,
     first_epsilon: FirstEpsilon = None,
     first_delta: FirstDelta = 0.0,
     tolerance: Tolerance = 1e-9,
     confidence: Confidence = 0.95,
-    budget: Budget = "60s",
+    budget: BudgetOption = "60s",
     seed: Annotated[int | None, typer.Option(help="The seed of the fresh runs; random by default.")] = None,
 ) -> Result:
     """Run a witness again, from scratch, on a target that the command line names.
@@ -198,13 +198,13 @@ def replay(
     The witness supplies worlds and deletions.  Assumptions, confidence and tolerance come from the command
     line, not from the witness.  Exit code 1: the finding still holds.  0: it no longer holds.
     """
-    from undeleted.auditing.replaying import Terms
+    from undeleted.auditing.replaying import ReplayTerms
     from undeleted.auditing.replaying import replay as run_again
     from undeleted.auditing.sequential_tests import FirstOutput
 
     _end_gently()
     named = _named(target, settings, see, None, None, None, 1, [])
-    terms = Terms(digits, FirstOutput(first_epsilon, first_delta), confidence, tolerance)
+    terms = ReplayTerms(digits, FirstOutput(first_epsilon, first_delta), confidence, tolerance)
     seed = secrets.randbelow(2**31) if seed is None else seed
     replayed = run_again(witness, named, terms, **_budget(budget), seed=seed)
     still = any(r.counts for r in replayed)

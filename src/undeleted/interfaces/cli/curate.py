@@ -298,15 +298,10 @@ def ids_in(source: Path, column: str = "") -> list[str]:
 
 
 def _is_table(source: Path) -> bool:
-    """Whether a file of ids is a table by its name: of another kind than text, or with several columns."""
-    kind = source.suffix.lower()
-    if kind in (".parquet", ".json", ".jsonl", ".ndjson", ".db", ".sqlite", ".sqlite3"):
-        return True
-    separator = {".csv": b",", ".tsv": b"\t"}.get(kind)
-    if separator is None or not source.is_file():
-        return False
-    with source.open("rb") as file:
-        return separator in file.readline(1 << 16)
+    """Whether a file of ids is a table by its name: its first line or its structure names columns."""
+    from undeleted.curate.files import KINDS
+
+    return source.suffix.lower() in KINDS
 
 
 def _lines(file: Iterable[str]) -> Iterator[str]:

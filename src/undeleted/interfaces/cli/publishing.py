@@ -99,12 +99,14 @@ def publish(
     rows: Annotated[
         int | None,
         typer.Option(
-            help="About how many rows there are: warn before what is nothing but noise is spent on."
+            help="About how many rows there are: expected intervals are for it, and warnings come first."
         ),
     ] = None,
     more: Annotated[
         bool,
-        typer.Option("--more", help="The file has further [publish.…] tables, to be paid from what is left."),
+        typer.Option(
+            "--more", help="Publish the further publications of this file, paid from the remaining budget."
+        ),
     ] = False,
     store: Store = None,
 ) -> Result:
@@ -120,14 +122,14 @@ def publish(
     from undeleted.interfaces.report.store_results import budget_facts, budget_in_words
 
     at = store_at(store)
+    if rows is not None and rows < 1:
+        raise BadSetting(f"--rows {rows} is not a number of rows.", "Give about how many rows there are.")
     if more:
         if receipts is not None:
             raise BadUsage("--receipts cannot be combined with --more.", "Receipts do not change.")
-        return _publish_more(spec, at)
+        return _publish_more(spec, at, rows)
     wanted = Spec.load(spec)
     if rows is not None:
-        if rows < 1:
-            raise BadSetting(f"--rows {rows} is not a number of rows.", "Give about how many rows there are.")
         for line in drowned(wanted, rows):
             print(f"warning: {line}", file=sys.stderr)
     with _receipts_into(receipts) as write, Curator.from_spec(wanted, at, i_know=i_know) as curator:
@@ -142,7 +144,7 @@ def publish(
     return Result(facts | expected, text, said)
 
 
-def _publish_more(spec: Path, store: str) -> Result:
+def _publish_more(spec: Path, store: str, rows: int | None) -> Result:
     """Publish further tables of a spec, once; the same file again spends nothing."""
     from undeleted.curate.curator import Curator
     from undeleted.curate.publications import left_of
@@ -161,7 +163,7 @@ def _publish_more(spec: Path, store: str) -> Result:
             mechanisms, text = Spec.more(spec, curator.schema, left, curator.budget)
             curator.publish_more(mechanisms, {"more": [*earlier, text]})
         facts = budget_facts(curator) | {"already": already}
-        expected, said = summary(curator, None)
+        expected, said = summary(curator, rows)
     listed = ", ".join(facts["publications"]) + (" (earlier: nothing was spent)" if already else "")
     text_facts = {"published": listed, "version": facts["version"], "budget": budget_in_words(facts)}
     return Result(facts | expected, text_facts, said)

@@ -30,14 +30,14 @@ def copy(
         bool, typer.Option("--new-key", help="Give the copy a new key: receipts of the old one become void.")
     ] = False,
     move_budget: Annotated[
-        bool, typer.Option("--move-budget", help="What is left of the budget is the copy's from now on.")
+        bool, typer.Option("--move-budget", help="Move the remaining budget to the copy.")
     ] = False,
 ) -> Result:
     """Copy a store with its state, records and key; check both.  The source keeps its state.
 
     From then on, delete in only one of the two and remove the other, or they will diverge.  With --new-key
-    the copy has a new key, for the case that the old one may be known to others.  What is left of the budget
-    stays with the source, or is moved with --move-budget: the two must not spend it twice.
+    the copy has a new key, in case others know the old one.  What is left of the budget stays with the
+    source, or is moved with --move-budget: the two must not spend it twice.
     """
     facts, text = _copied(source, target, new_key=new_key, move_budget=move_budget)
     text["next"] = "delete in the copy from now on, and remove the source with its key"
@@ -95,8 +95,8 @@ def backup(
     """Write a backup of a store to a file, with its key; check both.
 
     A backup holds the records of everybody who is there now, also of those who leave later: keep it no
-    longer than you need, and write down who leaves, outside of the store, until you have removed it.  It has
-    nothing left of the budget: what the store spends later could not be known there.
+    longer than you need, and write down who leaves, outside of the store, until you have removed it.  A
+    backup cannot spend budget, because it cannot know what the store spends later.
     """
     facts, text = _copied(store_at(store), str(target))
     text["keep"] = "a list of who leaves from now on, until this backup is removed: `restore` needs it"
@@ -121,7 +121,7 @@ def restore(
     """Restore a store from a backup, and delete again everybody who left since.
 
     A backup brings back those who left after it was written.  The store has no list of them, by design, so
-    you must bring one: --leavers FILE, or --nobody-left.  Nothing is spent: the noise is that of the backup.
+    you must bring one: --leavers FILE, or --nobody-left.  Nothing is spent: it keeps the backup's noise.
     """
     from undeleted.curate.curator import Curator
     from undeleted.curate.stores import restoring, shown

@@ -68,9 +68,9 @@ def verify(
     """
     from undeleted.verifying.divergence import privacy_of_the_undeleted
     from undeleted.verifying.exact import verify as verify_world
-    from undeleted.verifying.small_worlds import Noise, named_world
+    from undeleted.verifying.small_worlds import WorldNoise, named_world
 
-    noise = Noise(_fraction(ratio), low, high)
+    noise = WorldNoise(_fraction(ratio), low, high)
     chosen = named_world(name, domain=domain, n=n, k=k, noise=noise, leakage=leakage, side=SIDES[side])
     world = {"name": name, "domain": domain, "n": n, "k": k}
     if privacy and (leakage, side) != ("none", "none"):

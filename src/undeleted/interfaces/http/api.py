@@ -34,7 +34,7 @@ from undeleted.interfaces.http.models import (
     Alive,
     Checked,
     DataSetBody,
-    Leaving,
+    LeavingBody,
     Left,
     Predicted,
     PublicationBody,
@@ -80,7 +80,7 @@ def service_of(request: Request) -> Service:
         "security": [{}],  # only a portal requires a key
         "requestBody": {
             "required": True,
-            "content": {"application/json": {"schema": Leaving.model_json_schema()}},
+            "content": {"application/json": {"schema": LeavingBody.model_json_schema()}},
         },
     },
     tags=["people"],

@@ -18,7 +18,7 @@ from undeleted.curate.receipts import Receipt
 from undeleted.errors import UndeletedError
 from undeleted.interfaces.http import problems
 from undeleted.interfaces.http.access import person_may
-from undeleted.interfaces.http.models import Leaving
+from undeleted.interfaces.http.models import LeavingBody
 from undeleted.interfaces.http.service import Service
 
 PATH = "/v1/deletions"
@@ -42,7 +42,7 @@ def begin(service: Service, body: bytes) -> asyncio.Future[str]:
 
 
 def _receipt_in(body: bytes) -> Receipt:
-    return Receipt.parse(Leaving.model_validate_json(body).receipt)
+    return Receipt.parse(LeavingBody.model_validate_json(body).receipt)
 
 
 def success(service: Service, certificate: str) -> bytes:

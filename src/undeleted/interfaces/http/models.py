@@ -12,7 +12,7 @@ class Sent(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", hide_input_in_errors=True)
 
 
-class Leaving(Sent):
+class LeavingBody(Sent):
     """A person's request."""
 
     receipt: Annotated[

@@ -16,7 +16,7 @@ from undeleted.foundations.types import Given
 GRID = 0.002  # seconds: requests of about the same time are answered together
 MARGIN = 0.0005  # seconds: work that ends this shortly before a tick is answered at the next
 TOGETHER = 64  # answers sent before the event loop does other work
-Answer: TypeAlias = tuple[asyncio.Future[Given], asyncio.Future[Given]]
+Reply: TypeAlias = tuple[asyncio.Future[Given], asyncio.Future[Given]]
 
 
 class Ticks:
@@ -26,7 +26,7 @@ class Ticks:
         self.length = length
         self._lock = threading.Lock()
         self._due: list[int] = []  # moments, in microseconds; a heap
-        self._at: dict[int, list[Answer]] = {}
+        self._at: dict[int, list[Reply]] = {}
         self._sooner = threading.Event()  # something is due before the thread would wake
         self._ended = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -80,7 +80,7 @@ class Ticks:
             except RuntimeError:  # the loop has ended
                 return
 
-    def _wake(self, due: list[Answer], first: int) -> None:
+    def _wake(self, due: list[Reply], first: int) -> None:
         """Set some results at a time, so that other requests are processed in between."""
         assert self._loop is not None
         if first + TOGETHER < len(due):

@@ -8,7 +8,7 @@ import io
 import json
 from collections.abc import Mapping
 
-from undeleted.curate.answers import answers, as_arrow, rows
+from undeleted.curate.answers import answers, as_arrow, in_order, rows
 from undeleted.curate.curator import Publication
 from undeleted.errors import BadSetting
 from undeleted.foundations.types import Given, Json
@@ -41,7 +41,9 @@ def exported(
         for row in rows(name, p.version, answers(p.mechanism, p.release, asked or {}, confidence), confidence)
     ]
     version = max((p.version for p in publications.values()), default=0)
-    return written(", ".join(publications), version, as_arrow(table).to_pylist(), form, "answers")
+    names = in_order(table)
+    complete = [{name: row.get(name) for name in names} for row in table]
+    return written(", ".join(publications), version, complete, form, "answers")
 
 
 def written(name: str, version: int, rows: list[Json], form: str, what: str = "cells") -> bytes:
@@ -49,7 +51,7 @@ def written(name: str, version: int, rows: list[Json], form: str, what: str = "c
     if form == "json":
         body = {"format": "undeleted-export", "name": name, "version": version, what: rows}
         return (json.dumps(body, indent=1, ensure_ascii=False, default=str) + "\n").encode()
-    columns = list(rows[0]) if rows else ["value"]
+    columns = in_order(rows) if rows else ["value"]
     if form == "csv":
         text = io.StringIO()
         about = {"name": name, "version": version} if what == "cells" else {}

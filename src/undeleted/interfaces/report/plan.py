@@ -31,7 +31,7 @@ class Expected:
     epsilon: float
     cells: int
     groups: int
-    width: float | None  # half of an interval at 95 %, in the publication's own unit; None if it is not known
+    width: float | None  # half of an interval at 95%, in the publication's own unit; None if it is not known
     of: str  # what the width is of
     noise: bool  # whether the width is as large as what it measures
 
@@ -122,7 +122,7 @@ def _all_expected(mechanisms: Json, rows: int, delta: float) -> list[Expected]:
 
 
 def _lines(expected: list[Expected]) -> str:
-    head = [["publication", "kind", "ε", "cells", "± at 95 %", "of"]]
+    head = [["publication", "kind", "ε", "cells", "± at 95%", "of"]]
     return table(head + [_line(publication) for publication in expected])
 
 

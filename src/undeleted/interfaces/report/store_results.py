@@ -53,7 +53,7 @@ def status_result(curator: Curator) -> Result:
         "erasure": pending,
         "folding": f"held back: {held:,}" if held else "no deletion is held back",
     }
-    head = ["publication", "kind", "columns", "ε", "± at 95 %"]
+    head = ["publication", "kind", "columns", "ε", "± at 95%"]
     lines = [[plain(name), *map(_cell, p.values())] for name, p in publications.items()]
     return Result(facts, text, table([head, *lines]))
 

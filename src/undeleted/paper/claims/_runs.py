@@ -4,7 +4,7 @@ import importlib
 
 from undeleted.foundations.types import Json, Output
 from undeleted.verifying.divergence import Divergence, privacy_of_the_undeleted
-from undeleted.verifying.exact import ExactVerdict, Game, verify
+from undeleted.verifying.exact import ExactVerdict, GameName, verify
 from undeleted.verifying.small_worlds import named_world
 
 LIMIT = 600.0  # seconds; far more than any world here needs, so that no verdict depends on the machine
@@ -26,7 +26,7 @@ def attack(name: str, **parameters: Output) -> tuple[Json, str]:
 
 def least(
     name: str,
-    game: Game = "dynamic",
+    game: GameName = "dynamic",
     *,
     domain: int = 2,
     n: int = 3,

@@ -12,7 +12,7 @@ from undeleted.games.worlds import World
 from undeleted.paper.claim import ClaimResult, Setting, exactly
 from undeleted.paper.claims._pictures import bars
 from undeleted.paper.claims._runs import least, optimum
-from undeleted.verifying.small_worlds import Noise, build
+from undeleted.verifying.small_worlds import WorldNoise, build
 
 SAYS = (
     "The attacker decides as it goes which points to corrupt and which of those to delete. Output stateless "
@@ -66,7 +66,7 @@ def d3_dynamic(setting: Setting) -> ClaimResult:
 
 def between_worlds(name: str) -> Output:
     """The largest distance between the two worlds over data sets, for an attacker that depends on z0."""
-    built = build(name, domain=3, n=3, k=2, noise=Noise(Fraction(1, 2)))
+    built = build(name, domain=3, n=3, k=2, noise=WorldNoise(Fraction(1, 2)))
 
     def attacker(world: World) -> None:
         first = world.look().value[0] % 3

@@ -129,4 +129,4 @@ def mean_of_laplace(what: str, measured: float, scale: float, runs: int) -> Figu
 
     low, high = (measured / quantile(p) for p in (1 - SHOWN / 2, SHOWN / 2))
     holds = quantile(ALARM / 2) <= measured / predicted <= quantile(1 - ALARM / 2)
-    return Figure(what, measured, predicted, holds, f"{short(low)} to {short(high)} (95 %, {runs} runs)")
+    return Figure(what, measured, predicted, holds, f"{short(low)} to {short(high)} (95%, {runs} runs)")

@@ -173,7 +173,7 @@ def any_budget(setting: Setting) -> tuple[Picture, list[Figure]]:
     figures.append(none_above(what, max(ratios) / min(ratios), 4.0))
     caption = (
         "For any ε and δ: how many blocks keep the one-shot error α/n at 0.0075, at which an attack "
-        "recovers 99.8 %; they grow as log(1/δ)/ε²."
+        "recovers 99.8%; they grow as log(1/δ)/ε²."
     )
     alt = "The number of blocks grows about in proportion to log(1/δ)/ε², on logarithmic axes."
     return curves(rows, x, y, "which", log="xy", caption=caption, alt=alt), figures

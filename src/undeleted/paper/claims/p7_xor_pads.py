@@ -99,5 +99,5 @@ def picture(setting: Setting) -> Picture:
         "Three people who stay hold 110. The second release alone is uniform; together with the first it "
         "says 110 every time."
     )
-    alt = "Eight bars of about an eighth each for single releases; one bar of 100 % at 110 for pairs."
+    alt = "Eight bars of about an eighth each for single releases; one bar of 100% at 110 for pairs."
     return bars(rows, x, y, by, caption=caption, alt=alt)

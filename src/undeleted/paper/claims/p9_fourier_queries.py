@@ -72,7 +72,7 @@ def p9_fourier_queries(setting: Setting) -> ClaimResult:
         "every n."
     )
     alt = (
-        "The recovered share falls from 100 % below a tenth of √n towards 60 % at √n, along the predicted "
+        "The recovered share falls from 100 % below a tenth of √n towards 60% at √n, along the predicted "
         "line."
     )
     picture = curves(rows, x, y, "who", theory=theory, percent=True, caption=caption, alt=alt)

@@ -2,10 +2,10 @@
 
 from undeleted.paper.answers import Answer
 from undeleted.paper.specimens import Specimen
-from undeleted.verifying.exact import Game, verify
+from undeleted.verifying.exact import GameName, verify
 
 
-def ours(specimen: Specimen, game: Game) -> Answer:
+def ours(specimen: Specimen, game: GameName) -> Answer:
     """The least δ of any simulator in a game; the lower bound, if the two bounds differ."""
     proof = verify(specimen.world, game, time_limit=60.0)
     distance = proof.literal.lower

@@ -7,7 +7,7 @@ or takes values, needs an adapter of its own.
 import inspect
 from collections.abc import Callable, Sequence
 
-from undeleted.auditing.columns import Record, TargetColumn
+from undeleted.auditing.columns import Row, TargetColumn
 from undeleted.auditing.targets.adapters.retrained import learns
 from undeleted.auditing.targets.fitted_view import FittedView
 from undeleted.foundations.types import Output
@@ -32,7 +32,7 @@ class DeleteRows:
     def fits(obj: Output) -> bool:
         return hasattr(obj, "fit") and any(hasattr(obj, way) for way in WAYS)
 
-    def start(self, records: Sequence[Record], seed: int) -> Output:
+    def start(self, records: Sequence[Row], seed: int) -> Output:
         self._model = self._make(seed)
         self._rows = {record["id"]: i for i, record in enumerate(records)}
         y = self._view.target(records)

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Sequence
 
-from undeleted.auditing.columns import Record, TargetColumn
+from undeleted.auditing.columns import Row, TargetColumn
 from undeleted.auditing.targets.adapters.retrained import learns
 from undeleted.auditing.targets.fitted_view import FittedView
 from undeleted.foundations.types import Output
@@ -18,14 +18,14 @@ class ForgetValues:
         self.columns: tuple[TargetColumn, ...] = view.columns
         self.label = view.label
         self._model: Output = example
-        self._left: dict[str, Record] = {}
+        self._left: dict[str, Row] = {}
 
     @staticmethod
     def fits(obj: Output) -> bool:
         takes = inspect.signature(obj.forget).parameters if hasattr(obj, "forget") else {}
         return hasattr(obj, "fit") and "X" in takes
 
-    def start(self, records: Sequence[Record], seed: int) -> Output:
+    def start(self, records: Sequence[Row], seed: int) -> Output:
         self._model = self._make(seed)
         self._left = {record["id"]: record for record in records}
         self._model.fit(*self._rows(records))
@@ -38,7 +38,7 @@ class ForgetValues:
     def look(self) -> Output:
         return self._view.of(self._model)
 
-    def _rows(self, records: Sequence[Record]) -> tuple[Output, ...]:
+    def _rows(self, records: Sequence[Row]) -> tuple[Output, ...]:
         y = self._view.target(records)
         X = self._view.matrix(records)
         return (X,) if y is None else (X, y)

@@ -6,7 +6,7 @@ its records look like.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from undeleted.auditing.columns import Record, columns_from
+from undeleted.auditing.columns import Row, columns_from
 from undeleted.auditing.targets.fitted_view import FittedView
 from undeleted.errors import BadTarget
 from undeleted.foundations.types import Output
@@ -29,7 +29,7 @@ class Native:
     def fits(obj: Output) -> bool:
         return hasattr(obj, "start") and hasattr(obj, "delete")
 
-    def start(self, records: Sequence[Record], seed: int) -> Output:
+    def start(self, records: Sequence[Row], seed: int) -> Output:
         self._curator = self._make(seed)
         return self._seen(self._curator.start(records, seed))
 

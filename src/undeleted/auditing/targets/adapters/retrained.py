@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from undeleted.auditing.columns import Record, TargetColumn
+from undeleted.auditing.columns import Row, TargetColumn
 from undeleted.auditing.targets.fitted_view import FittedView
 from undeleted.foundations.types import Output
 
@@ -15,7 +15,7 @@ class Retrained:
         self._make, self._view = make, view
         self.columns: tuple[TargetColumn, ...] = view.columns
         self.label = view.label
-        self._left: dict[str, Record] = {}
+        self._left: dict[str, Row] = {}
         self._seed = 0
         self._model: Output = None
 
@@ -23,7 +23,7 @@ class Retrained:
     def fits(obj: Output) -> bool:
         return hasattr(obj, "fit")
 
-    def start(self, records: Sequence[Record], seed: int) -> Output:
+    def start(self, records: Sequence[Row], seed: int) -> Output:
         self._left, self._seed = {record["id"]: record for record in records}, seed
         return self._retrain()
 

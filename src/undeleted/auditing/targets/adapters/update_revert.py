@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Sequence
 
-from undeleted.auditing.columns import Record, TargetColumn
+from undeleted.auditing.columns import Row, TargetColumn
 from undeleted.auditing.targets.fitted_view import FittedView
 from undeleted.foundations.types import Output
 
@@ -18,13 +18,13 @@ class UpdateRevert:
         needed = [p.name for p in inspect.signature(example.update).parameters.values() if p.default is EMPTY]
         self.columns = view.columns or tuple(TargetColumn(name, 0, 1000) for name in needed)
         self.label = view.label
-        self._statistic, self._left = example, dict[str, Record]()
+        self._statistic, self._left = example, dict[str, Row]()
 
     @staticmethod
     def fits(obj: Output) -> bool:
         return all(hasattr(obj, method) for method in ("update", "revert", "get"))
 
-    def start(self, records: Sequence[Record], seed: int) -> Output:
+    def start(self, records: Sequence[Row], seed: int) -> Output:
         self._statistic = self._make(seed)
         self._left = {record["id"]: record for record in records}
         for record in records:
@@ -39,5 +39,5 @@ class UpdateRevert:
     def look(self) -> Output:
         return self._view.of(self._statistic) if self._view.see else self._statistic.get()
 
-    def _values(self, record: Record) -> list[Output]:
+    def _values(self, record: Row) -> list[Output]:
         return [float(record[c.name]) if c.is_number else record[c.name] for c in self.columns]

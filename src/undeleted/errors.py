@@ -37,7 +37,7 @@
     ├── StoreError                a store that is locked, lacks its key, or was changed unexpectedly
     │   ├── StoreGone             a store that was removed, or replaced by something else
     │   └── AlreadyPublished      a different spec from the published one
-    ├── BadReceipt                a text that does not have the form of a receipt
+    ├── BadReceipt                a text that is not a receipt
     ├── FalseReceipt              a receipt that this data set did not sign
     ├── Busy                      too much is requested at once
     ├── MissingBounds             an estimator without public bounds, classes or categories
@@ -387,7 +387,7 @@ class AlreadyPublished(StoreError):
 
 
 class BadReceipt(UndeletedError):
-    """A text that does not have the form of a receipt.  Whether it is genuine is checked separately."""
+    """A text that is not a receipt.  Whether it is genuine is checked separately."""
 
     def __init__(self) -> None:
         super().__init__(

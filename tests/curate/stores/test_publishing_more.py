@@ -313,7 +313,7 @@ def test_the_source_is_not_needed_and_the_same_file_again_spends_nothing(folder,
     assert run(["check"]) == 0
     (folder / "none.toml").write_text('[publish.last]\nkind = "count"\n')
     assert run(["publish", "none.toml", "--more"]) == 2
-    assert "nothing is left" in capsys.readouterr().err
+    assert "the budget of ε = 2 is spent" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

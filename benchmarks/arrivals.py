@@ -17,8 +17,8 @@ import math
 import numpy as np
 
 from bench import Bench
-from undeleted.curate.arrivals import Arrivals, Rows
 from undeleted.curate.mechanisms import NoisyHistogram
+from undeleted.curate.releases.arrivals import Arrivals, Rows
 from undeleted.foundations.arrays import FloatArray, IntArray
 from undeleted.foundations.coins import DiscreteGaussian, seeded
 from undeleted.foundations.privacy import Budget
@@ -59,7 +59,7 @@ def main() -> None:
     mechanism = NoisyHistogram((Number("cell", min=0, max=CELLS - 1),), BUDGET)
     for horizon in bench.options.horizons:
         arrivals = Arrivals(mechanism, horizon)
-        one = arrivals.laws[0].sigma / arrivals.norm  # type: ignore[union-attr]
+        one = arrivals.laws[0].sigma / arrivals.factors.norm  # type: ignore[union-attr]
         last = horizon - 1
         found: dict[str, list[float]] = {}
         for seed in range(bench.seeds):
@@ -69,7 +69,7 @@ def main() -> None:
             rows = closed(arrivals, joined, f"arrivals {seed}")
             ours = arrivals.total(rows) - joined.sum(axis=0)
             # everybody who leaves is subtracted from the rows of their tick and all later ones
-            f = arrivals.coefficients
+            f = arrivals.factors.column(0, horizon)
             after = Rows(rows.value - np.array([f[r::-1] @ left[: r + 1] for r in range(horizon)]))
             departures = closed(arrivals, left, f"departures {seed}")
             cohorts = Arrivals(mechanism, horizon, "cohorts")

@@ -133,6 +133,7 @@ def test_the_package_exports_every_mechanism_and_every_error():
         "Category",
         "Date",
         "Curator",
+        "Growing",
         "Number",
         "Schema",
         "Text",

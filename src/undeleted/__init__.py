@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from undeleted.auditing.auditor import audit
     from undeleted.curate.curator import Curator
+    from undeleted.curate.growing import Growing
     from undeleted.curate.mechanisms import (
         BulletinBoard,
         ExactSum,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     )
     from undeleted.errors import (
         AlreadyExists,
+        AlreadyJoined,
         AlreadyPublished,
         BadBounds,
         BadBudget,
@@ -111,6 +113,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "AlreadyExists",
+    "AlreadyJoined",
     "AlreadyPublished",
     "BadBounds",
     "BadBudget",
@@ -138,6 +141,7 @@ __all__ = [
     "ForgottenTooMany",
     "FrozenMedian",
     "Grouped",
+    "Growing",
     "GrownBoxes",
     "GrownRangeCounts",
     "MissingBounds",
@@ -209,6 +213,7 @@ if not TYPE_CHECKING:
         "Budget": "undeleted.foundations.privacy",
         "Zcdp": "undeleted.foundations.privacy",
         "Curator": "undeleted.curate.curator",
+        "Growing": "undeleted.curate.growing",
         "Schema": "undeleted.foundations.schema",
         "Number": "undeleted.foundations.schema",
         "Category": "undeleted.foundations.schema",

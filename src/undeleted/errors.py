@@ -29,6 +29,7 @@
     ├── NotReproducible           an algorithm that is not a function of its coins
     ├── RecordNotFound            a record that is not (or no longer) in the data
     ├── AlreadyExists             a name or an id that is taken
+    │   └── AlreadyJoined         people who shall join, and are in the store already
     ├── NotStarted                a deletion before the start, or before the publication
     ├── RuleBroken                a move against the rules of a game
     ├── BadFile                   a file that cannot be read, is of a newer format, or was altered
@@ -320,6 +321,16 @@ class AlreadyExists(UndeletedError):
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(f"{what} already exists.", remedy)
+
+
+class AlreadyJoined(AlreadyExists):
+    """People who shall join, and are in the store already."""
+
+    def __init__(self, people: int) -> None:
+        self.people = people
+        are = "1 person is" if people == 1 else f"{people:,} people are"
+        remedy = "Leave them out (--skip-existing), or give their new records to `undeleted correct`."
+        UndeletedError.__init__(self, f"{are} in the store already; nobody was added.", remedy)
 
 
 class NotStarted(UndeletedError):

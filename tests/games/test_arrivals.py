@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from undeleted.curate.arrivals import Arrivals
 from undeleted.curate.mechanisms import NoisySum
+from undeleted.curate.releases.arrivals import Arrivals
 from undeleted.errors import BadSetting
 from undeleted.foundations.coins import ClampedGeometric, TruncatedGeometric
 from undeleted.foundations.schema import Number, Schema

@@ -11,8 +11,9 @@
     answers       answers as tables: labels, estimate, interval, confidence, version
     notebook      the same for notebooks, with bars
     curator       publish, delete, show, status, check: the entry point for records
-    arrivals      running totals of people who join in batches, and leave
+    growing       how a table grows: its clock, its horizon, its leavers
     publishing    from a data frame to a curator in one call
+    tick_clock    when the ticks of a table that grows close
     files, connections, kernels, durable    tables from files, databases by address, compiled loops, fsync
 
 Imports `errors` and `foundations`.

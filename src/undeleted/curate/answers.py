@@ -29,6 +29,9 @@ def answers(mechanism: Given, release: Given, asked: Mapping[str, Given], confid
     for name in questions:
         if name not in mechanism.questions:
             wanted = " or ".join(kinds_that_answer(name))
+            if name == "tick":
+                problem = "a table that does not grow has no ticks."
+                raise BadQuestion(problem, "Ask without one.")
             if not wanted:
                 raise BadQuestion(f"there is no question {name!r}.", f"It answers: {_known(mechanism)}.")
             problem = f"only publications of kind {wanted} answer {name}."

@@ -15,7 +15,7 @@ import shutil
 from pathlib import Path
 from urllib.parse import parse_qsl
 
-from undeleted.errors import BadConnection, UndeletedError
+from undeleted.errors import BadColumns, BadConnection, UndeletedError
 from undeleted.foundations.types import Given
 
 _SPARK = {
@@ -24,6 +24,26 @@ _SPARK = {
     "spark.log.level": "FATAL",  # errors are reported in our own words
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
+
+
+def beyond(rows: Given, name: str, column: str, last: str | None) -> tuple[Given, str | None]:
+    """The rows of a table beyond the last watermark, and the largest watermark among them, as text."""
+    import ibis
+
+    if column not in rows.columns:
+        raise BadColumns([column], f"not in {name}.", f"It has {', '.join(rows.columns)}.")
+    kind = rows[column].type()
+    if not (kind.is_integer() or kind.is_timestamp() or kind.is_date() or kind.is_string()):
+        raise BadColumns([column], f"a watermark cannot be of type {kind}.", "Choose a number, time or text.")
+    if last is not None:
+        rows = rows.filter(rows[column] > ibis.literal(last).cast(kind))
+    try:
+        largest = rows[column].max().cast("string").to_pyarrow().as_py()
+    except Exception as error:
+        raise database_error(name, error) from None
+    if largest is None:
+        return rows, last
+    return rows.filter(rows[column] <= ibis.literal(largest).cast(kind)), largest
 
 
 def connected(connection: str, name: str, folder: Path) -> Given:

@@ -1,6 +1,8 @@
 """The lifecycle: publish once, honour deletions, show.  Nothing else writes to publications.
 
     publish   table → totals → mechanism.release, with secure coins → store; the exact totals are dropped
+    add       people join a table that grows, and wait for the next tick; so do corrections of records
+    tick      the rows of the next tick, from the records of those who remain
     delete    one transaction: remove the person's record if it exists, subtract what it contributed from
               the few cells that it affected, increment the version
     show      a copy of the current release
@@ -13,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
@@ -25,11 +28,14 @@ from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.engines.scan import Scanned, scan
 from undeleted.curate.mechanisms.bulletin_board import BulletinBoard
 from undeleted.curate.notebook import as_html
+from undeleted.curate.releases.arrivals import Arrivals
 from undeleted.curate.releases.exact_totals import ExactTotals
 from undeleted.curate.releases.subtracting import Subtracting
 from undeleted.curate.spec import Spec
 from undeleted.curate.stores import (
+    Added,
     Additions,
+    Corrected,
     Deleted,
     Fold,
     Publishing,
@@ -41,6 +47,7 @@ from undeleted.curate.stores import (
     tag_of,
 )
 from undeleted.curate.stores.sqlite import MEMORY
+from undeleted.curate.tick_clock import TickClock, moment
 from undeleted.errors import (
     AlreadyExists,
     BadBudget,
@@ -142,6 +149,16 @@ class Deletion:
 
 
 @dataclass(frozen=True)
+class Ticked:
+    """What `tick` did: ticks that it closed, how many have closed in all, and when the next one is due."""
+
+    closed: int
+    ticks: int
+    version: int
+    due: datetime | None  # None if the clock is manual, or no tick is left
+
+
+@dataclass(frozen=True)
 class Status:
     """What is published and what it has cost; never how many people there are."""
 
@@ -153,6 +170,9 @@ class Status:
     left: float
     erasure_pending: bool
     held: int
+    ticks: int = 0  # of a table that grows: how many have closed
+    horizon: int = 0  # and of how many
+    due: datetime | None = None  # when the next one is due
 
 
 class Curator:
@@ -226,8 +246,10 @@ class Curator:
             return curator
         curator = cls(spec.schema, spec.budget, store, keep=spec.keep, i_know=i_know)
         curator._require_a_promise()
+        clock = spec.growing.clock() if spec.growing is not None else None
+        growing = curator._growing(spec.mechanisms, clock)
         with _read(spec, spec.mechanisms) as totals:
-            curator._publish(totals, spec.mechanisms, {"spec": spec.text})
+            curator._publish(totals, spec.mechanisms, {"spec": spec.text, **growing})
         return curator
 
     def __repr__(self) -> str:
@@ -266,10 +288,11 @@ class Curator:
         """What has been published, by name."""
         return () if self._store is None else tuple(self._store.mechanisms)
 
-    def publish(self, data: Given, publications: Mapping[str, Given]) -> None:
+    def publish(self, data: Given, publications: Mapping[str, Given], clock: TickClock | None = None) -> None:
         """Publish statistics of a table, once; either all of them or none.
 
-        An Ibis table is aggregated in its database; any other table is read into memory.
+        An Ibis table is aggregated in its database; any other table is read into memory.  If the mechanisms
+        are `Arrivals`, the table grows: this is tick 0, and `clock` says when the next ones close.
         """
         if self._store is not None:
             remedy = "Deletions update it; publish new people as a new cohort, with a curator of its own."
@@ -277,17 +300,32 @@ class Curator:
         if not isinstance(publications, Mapping) or not publications:
             raise BadSetting("there is nothing to publish.", 'Give {"a name": a mechanism, …}.')
         self._require_a_promise()
+        facts = self._growing(publications, clock)
         used = {column for m in publications.values() for column in getattr(m, "columns", ())}
         if FIRST in used and FIRST not in self.schema.columns:
             self.schema = replace(self.schema, columns=(*self.schema.columns, FIRST))
         if type(data).__module__.startswith("ibis."):
-            self._publish(_aggregated_there(self.schema, data, publications, "the table"), publications, {})
+            there = _aggregated_there(self.schema, data, publications, "the table")
+            self._publish(there, publications, facts)
         else:
             table = data if isinstance(data, Table) else self.schema.table(data)
             if table.schema != self.schema:
                 problem = "the table was encoded with another schema."
                 raise WrongType(problem, "Use the curator's schema: curator.schema.table(rows).")
-            self._publish(Arrays(table), publications, {})
+            self._publish(Arrays(table), publications, facts)
+
+    def _growing(self, publications: Mapping[str, Given], clock: TickClock | None) -> Json:
+        """The clock of a table that grows, as a store keeps it; mechanisms that do not fit are refused."""
+        growing = [m for m in publications.values() if isinstance(m, Arrivals)]
+        if not growing:
+            if clock is not None:
+                raise BadSetting("a clock needs mechanisms that grow.", "Give Arrivals(mechanism, horizon).")
+            return {}
+        agreed = {(m.horizon, m.max_corrections, m.leavers is None) for m in growing}
+        if len(growing) < len(publications) or len(agreed) > 1:
+            problem = "all publications of a table that grows share its horizon, corrections and leavers."
+            raise BadSetting(problem, "Give each the same Arrivals(…, horizon, max_corrections, leavers).")
+        return {"clock": (clock or TickClock("manual", datetime.now(UTC))).as_json()}
 
     def _require_a_promise(self) -> None:
         """Refuse a δ that promises nothing; warn if ε promises next to nothing."""
@@ -325,6 +363,7 @@ class Curator:
                 self._keep,
                 exact,
                 recount=not totals.is_snapshot,
+                at=_started(facts),
             ),
         )
 
@@ -372,6 +411,89 @@ class Curator:
             return Additions(publications, releases, exact, _spent(ledger) | dict(facts or {}))
 
         store.extend(publish)
+
+    # -- a table that grows
+
+    @property
+    def clock(self) -> TickClock:
+        """When ticks close."""
+        if "clock" not in self.store.facts:
+            problem = f"{self.store.path} does not grow: it was published once."
+            remedy = "Publish newcomers into a new store, whose spec has [arrivals]."
+            raise BadSetting(problem, remedy)
+        return TickClock.from_json(self.store.facts["clock"])
+
+    def add(self, data: Given, *, skip_existing: bool = False) -> Added:
+        """Take people in: they wait in the store, and are published when the tick that is open closes.
+
+        If some of them are there already, nobody is added; or, with `skip_existing`, only the others.
+        Somebody who left and joins again is somebody new: the budget is for one stay.
+        """
+        _ = self.clock
+        return self.store.add(self._table(data), skip=skip_existing)
+
+    def add_from(
+        self, connection: str, table: str, *, watermark: str | None = None, skip_existing: bool = False
+    ) -> Added:
+        """Take in the people of a database's table; with a watermark, those of rows beyond the last one.
+
+        The watermark is a column that only increases, such as the number of a load.  Its largest value that
+        was read is kept in the store, in the same transaction.
+        """
+        from undeleted.curate.connections import beyond, connected
+        from undeleted.curate.engines.ibis import Ibis
+
+        _ = self.clock
+        rows, marks = connected(connection, table, Path()), dict(self.store.facts.get("watermarks", {}))
+        if watermark is not None:
+            rows, reached = beyond(rows, table, watermark, marks.get(table))
+            marks[table] = reached
+        engine = Ibis(self.store.schema, rows, table)
+        try:
+            records = files.joined(self.store.schema, [files.small(b) for b in engine.blocks()], table)
+        finally:
+            engine.close()
+        return self.store.add(records, skip=skip_existing, facts={"watermarks": marks} if watermark else {})
+
+    def correct(self, data: Given) -> Corrected:
+        """Replace the records of these people from the tick that is open.
+
+        Nothing is published before it closes.  If somebody has no correction left, nothing is changed.
+        """
+        _ = self.clock
+        return self.store.correct(self._table(data))
+
+    def tick(self, now: datetime | str | None = None) -> Ticked:
+        """Close every tick that is due, one by one, each with its noise; with a manual clock, one.
+
+        `now` is the time to go by, in place of the system's.
+        """
+        clock, store, at = self.clock, self.store, moment(now)
+        ticks = store.ticks
+        growth = store.growth
+        assert growth is not None
+        if at.timestamp() < growth.at:
+            last = datetime.fromtimestamp(growth.at, UTC)
+            problem = f"the clock says {at:%Y-%m-%d %H:%M}; the last tick closed at {last:%Y-%m-%d %H:%M}."
+            raise BadSetting(problem, "Correct the clock of this machine: ticks close in order.")
+        horizon = growth.first.horizon
+        growth.first.require_open(ticks)
+        closed = 0
+        while ticks < min(horizon, clock.due(at, ticks)):
+            closed += store.tick(ticks, self._coins, at.timestamp())
+            ticks = store.ticks
+            if clock.every == "manual":
+                break
+        if closed:
+            store.erase()
+        return Ticked(closed, ticks, store.version, clock.closes(ticks) if ticks < horizon else None)
+
+    def _table(self, data: Given) -> Table:
+        """Records on the store's grid, from any table or the path of a file."""
+        schema = self.store.schema
+        if isinstance(data, str | Path):
+            return files.read(str(data), schema)
+        return data if isinstance(data, Table) else schema.table(data)
 
     def receipts(self, spec: str | Path | Spec) -> Iterator[str]:
         """Yield a line of JSON with the receipt of each person of the spec's table who is in the store.
@@ -429,6 +551,7 @@ class Curator:
             erased = store.erase()
         except UndeletedError:  # the server was lost after the deletion was committed
             erased = False
+        erased = erased and not store.keeps_leavers
         return Deletion(deleted, absent, version, erased, held)
 
     def delete_tagged(
@@ -500,6 +623,8 @@ class Curator:
             return Status((), 0, epsilon, self.budget.delta, 0.0, epsilon, False, 0)
         store = self.store
         facts = store.facts
+        ticks, growth = store.ticks, store.growth
+        horizon = 0 if growth is None else growth.first.horizon
         return Status(
             self.publications,
             store.version,
@@ -509,6 +634,9 @@ class Curator:
             facts["left"],
             store.erasure_pending,
             store.held,
+            ticks,
+            horizon,
+            self.clock.closes(ticks) if ticks < horizon else None,
         )
 
     def vacuum(self) -> bool:
@@ -520,6 +648,11 @@ class Curator:
         return self.store.check()
 
 
+def _started(facts: Mapping[str, Given]) -> float | None:
+    """When tick 0 of a table that grows closed."""
+    return TickClock.from_json(facts["clock"]).start.timestamp() if "clock" in facts else None
+
+
 def _charge(ledger: Ledger, publications: Mapping[str, Given]) -> None:
     """Charge publications to the budget, and refuse what a store cannot keep."""
     for name, mechanism in publications.items():
@@ -529,7 +662,7 @@ def _charge(ledger: Ledger, publications: Mapping[str, Given]) -> None:
         if events is None:
             problem = f"{name!r} makes no promise of differential privacy."
             raise BadSetting(problem, "Publish a noisy mechanism with a budget.")
-        if not isinstance(mechanism, Subtracting):
+        if not isinstance(mechanism, Subtracting | Arrivals):
             problem = f"{name!r} combines several releases, which a store cannot keep."
             raise BadSetting(problem, "Publish each of its parts under its own name.")
         ledger.charge(name, events)

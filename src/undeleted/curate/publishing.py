@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 
 from undeleted.curate import files
 from undeleted.curate.curator import Curator
+from undeleted.curate.growing import Growing
 from undeleted.curate.mechanisms.grouped import Grouped
 from undeleted.curate.publications import build, left_of, part_of, shares
 from undeleted.curate.stores.sqlite import MEMORY
@@ -129,6 +130,7 @@ def publish(
     reserve: float = 0.0,
     rows_per_person: int = 1,
     excess: Literal["error", "drop"] = "error",
+    grows: Growing | None = None,
     **named: Request,
 ) -> Curator:
     """Publish a table once, under one budget, and return its curator.
@@ -139,7 +141,8 @@ def publish(
     The table is a frame of pandas or polars, an Arrow table, a dict of columns, a list of dicts, a numpy
     record array, a DuckDB relation, an Ibis table, or the path of a file.  `columns` are further columns
     that conditions name.  `reserve` is the share of the budget that `publish_more` may spend later; `keep`
-    are columns that the store keeps for it.
+    are columns that the store keeps for it.  With `grows=Growing(every="day", horizon=365)` people may join
+    later (`curator.add`, `curator.tick`): the budget then pays for all ticks together.
 
     >>> from undeleted.foundations.schema import Category
     >>> age, city = Number("age", min=0, max=120), Category("city", values=("Rome", "Oslo"))
@@ -163,7 +166,15 @@ def publish(
     if not isinstance(whole, Budget):
         raise BadBudget("budget", budget, "a number (ε) or a Budget(epsilon, delta)")
     curator = Curator(schema, whole, store, keep=[column.name for column in keep])
-    curator.publish(_table(data, schema), _mechanisms(wanted, part_of(whole, 1 - reserve), schema))
+    mechanisms = _mechanisms(wanted, part_of(whole, 1 - reserve), schema)
+    if grows is None:
+        curator.publish(_table(data, schema), mechanisms)
+        return curator
+    if reserve:
+        problem = "reserve cannot be used for a table that grows: its budget pays for all ticks."
+        raise BadSetting(problem, "Leave it out.")
+    asked = {name: (request.kind, request.weight) for name, request in wanted.items()}
+    curator.publish(_table(data, schema), grows.all_of(mechanisms, asked), grows.clock())
     return curator
 
 

@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from undeleted.curate.arrivals import Arrivals, Rows
+from undeleted.curate.releases.arrivals import Arrivals, Rows
 from undeleted.errors import BadSetting, NotStarted
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.coins import Coins
@@ -94,7 +94,7 @@ class GrowingTable:
             if self.redraws == "every-tick":
                 after = np.array(rows.value)
                 for cell, amount in gone.pairs():
-                    after[at:, cell] -= amount * int(self.arrivals.coefficients[0])
+                    after[at:, cell] -= amount * self.arrivals.factors.largest
                 rows = Rows(after)
                 continue
             moved = self.arrivals.forget(rows, gone, joined=at).value - rows.value

@@ -6,7 +6,7 @@ answer    the answers of range counts, for each column
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 
@@ -18,6 +18,7 @@ from undeleted.curate.releases.count_tree import best_branching
 from undeleted.curate.releases.linear import Cells, Linear
 from undeleted.curate.statistics.range_trees import RangeTrees
 from undeleted.foundations.arrays import FloatArray
+from undeleted.foundations.coins import Law
 from undeleted.foundations.privacy import Budget, Noise, Zcdp
 from undeleted.foundations.schema import Number
 
@@ -48,6 +49,10 @@ class NoisyQuantiles(Linear):
         return RangeTrees(
             self.over, best_branching(widest, privacy) if self.branching is None else self.branching
         )
+
+    def with_laws(self, laws: tuple[Law, ...]) -> "NoisyQuantiles":
+        """The same trees: their best branching depends on the budget."""
+        return replace(self, budget=laws, branching=self.statistic.branching)
 
     @cached_property
     def trees(self) -> tuple[RangeCounts, ...]:

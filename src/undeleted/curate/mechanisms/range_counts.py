@@ -10,7 +10,7 @@ With weights ω_l = 1/σ_l² and d_l codes a node, the estimator is diagonal in 
 among siblings, with eigenvalues λ_l = Σ_{j ≥ l} ω_j d_j.  That gives the noise of any range exactly.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -22,7 +22,7 @@ from undeleted.curate.releases.publishable import Takes
 from undeleted.curate.releases.ranges import RangeAnswer, Ranges
 from undeleted.curate.statistics.range_tree import RangeTree
 from undeleted.foundations.arrays import FloatArray
-from undeleted.foundations.coins import DiscreteLaplace, FiniteLaw
+from undeleted.foundations.coins import DiscreteLaplace, FiniteLaw, Law
 from undeleted.foundations.intervals import standard_deviation
 from undeleted.foundations.privacy import Budget, Noise, Zcdp
 from undeleted.foundations.schema import Number
@@ -61,6 +61,10 @@ class RangeCounts(Ranges, Linear):
             self.column,
             best_branching(self.column.cells, privacy) if self.branching is None else self.branching,
         )
+
+    def with_laws(self, laws: tuple[Law, ...]) -> "RangeCounts":
+        """The same tree: its best branching depends on the budget."""
+        return replace(self, budget=laws, branching=self.statistic.branching)
 
     @cached_property
     def _sigmas(self) -> list[float]:

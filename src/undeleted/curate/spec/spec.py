@@ -9,6 +9,9 @@
                                by = ["column", …], where = "age >= 18 and married"
                                or a model: naive-bayes | linear-regression | logistic-regression | pca |
                                forest | k-means | recommender
+    [arrivals]                 the table grows: every = hour | day | week | month | manual, horizon (in ticks)
+                               noise = auto | factorization | cohorts | tree, max_corrections
+                               leavers = shown | hidden, leavers_epsilon, leavers_delta
 
 Publications share the budget by weight.  With δ = 0 the shares add up; with δ > 0 they are shares of ρ
 (zero-concentrated), which is a better way to divide a budget among several publications.
@@ -23,10 +26,13 @@ from itertools import pairwise
 from pathlib import Path
 
 from undeleted.curate.connections import may_contain_secret
+from undeleted.curate.growing import Growing
 from undeleted.curate.mechanisms.grouped import Grouped
+from undeleted.curate.mechanisms.noisy_count import NoisyCount
 from undeleted.curate.publications import build, kinds, part_of, shares
 from undeleted.curate.spec._reader import Reader
 from undeleted.errors import BadFile, BadSpec, UndeletedError
+from undeleted.foundations.coins import NoNoise
 from undeleted.foundations.privacy import Budget, Privacy
 from undeleted.foundations.schema import Boolean, Category, Column, Date, Number, Schema, Text
 from undeleted.foundations.schema.conditions import Condition
@@ -47,6 +53,13 @@ class Planned:
     key: str  # of the columns
     by: tuple[Given, ...] = ()  # declared columns; a text is refused when it is built
     where: Condition | None = None
+
+    def grown(self, mechanism: Given, growing: Growing, departures: Given) -> Given:
+        """The mechanism over a table that grows."""
+        try:
+            return growing.of(mechanism, departures)
+        except UndeletedError as error:
+            self.reader.blame(error, "kind" if "is not a total" in error.what else "")
 
     def build(self, budget: Privacy | None, rows: int) -> Given:
         """The mechanism, with the noise that its share of the budget requires."""
@@ -79,6 +92,7 @@ class Spec:
     connection: str | None = None  # of a database; the source is then the name of a table
     folder: Path = Path()  # what paths in the spec are relative to
     keep: tuple[str, ...] = ()  # columns that records keep for later publications
+    growing: Growing | None = None  # how the table grows, if it does
 
     @classmethod
     def load(cls, path: str | Path) -> "Spec":
@@ -105,6 +119,7 @@ class Spec:
         data, budget = root.table("data"), root.table("budget")
         columns = {name: _column(name, reader) for name, reader in root.tables("columns").items()}
         planned = {name: _planned(reader, columns) for name, reader in root.tables("publish").items()}
+        growing = _growing(root.table("arrivals")) if "arrivals" in root else None
         root.finish()
         if not planned:
             root.fail("nothing is published.", 'Add a table such as [publish.people] with kind = "count".')
@@ -127,12 +142,17 @@ class Spec:
         if not 0 <= reserve < 1:
             remedy = "Give the share that is kept for later publications, such as 0.3."
             budget.fail(f"`reserve` must be at least 0 and below 1, got {reserve:g}.", remedy, "reserve")
+        if growing is not None and reserve:
+            problem = "`reserve` cannot be used with [arrivals]: the budget pays for all ticks."
+            budget.fail(problem, "Remove that line.", "reserve")
         try:
             total = Budget(epsilon, delta)
         except UndeletedError as error:
             budget.blame(error, "delta" if "delta" in str(error) else "epsilon")
         mechanisms = _mechanisms(planned, part_of(total, 1 - reserve), rows)
-        return cls(source, schema, total, mechanisms, text, connection, keep=keep)
+        if growing is not None:
+            mechanisms = _grown(mechanisms, planned, growing)
+        return cls(source, schema, total, mechanisms, text, connection, keep=keep, growing=growing)
 
     @staticmethod
     def more(path: str | Path, schema: Schema, left: Privacy, total: Budget) -> tuple[Json, str]:
@@ -199,6 +219,41 @@ def _mechanisms(planned: Mapping[str, Planned], budget: Privacy, rows: int) -> J
     """Every publication with its share of the budget; each is built once."""
     parts = shares(budget, {name: (p.kind, p.weight) for name, p in planned.items()})
     return {name: p.build(parts.get(name), rows) for name, p in planned.items()}
+
+
+def _growing(arrivals: Reader) -> Growing:
+    """How the table grows."""
+    every, horizon = arrivals.take("every", str), arrivals.take("horizon", int)
+    noise, corrections = arrivals.take("noise", str, "auto"), arrivals.take("max_corrections", int, 0)
+    leavers = arrivals.take("leavers", str, "shown")
+    if leavers not in ("shown", "hidden"):
+        remedy = "Choose shown (at once) or hidden (at ticks, under noise)."
+        arrivals.fail(f"`leavers` is not a rule: {leavers!r}.", remedy, "leavers")
+    hides: Budget | None = None
+    if leavers == "hidden":
+        epsilon, delta = arrivals.take("leavers_epsilon", float), arrivals.take("leavers_delta", float, 0.0)
+        try:
+            hides = Budget(epsilon, delta)
+        except UndeletedError as error:
+            arrivals.blame(error, "leavers_delta" if "delta" in error.what else "leavers_epsilon")
+    else:
+        for key in ("leavers_epsilon", "leavers_delta"):
+            arrivals.refuse(key, f'`{key}` needs leavers = "hidden".', "Add it, or remove that line.")
+    arrivals.finish()
+    try:
+        growing = Growing(every, horizon, noise, corrections, hides)
+        growing.of(NoisyCount(NoNoise()))
+    except UndeletedError as error:
+        named = ("every", "horizon", "noise", "max_corrections")
+        key = next((key for key in named if error.what.startswith(key) or f" {key} " in error.what), "every")
+        arrivals.blame(error, key)
+    return growing
+
+
+def _grown(mechanisms: Json, planned: Mapping[str, Planned], growing: Growing) -> Json:
+    """The mechanisms over the table as it grows."""
+    departures = growing.departures({name: (p.kind, p.weight) for name, p in planned.items()})
+    return {name: p.grown(mechanisms[name], growing, departures.get(name)) for name, p in planned.items()}
 
 
 def _source(data: Reader) -> tuple[str, str | None]:

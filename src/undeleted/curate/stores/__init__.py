@@ -9,11 +9,14 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
+from undeleted.curate.releases.arrivals import Arrivals
 from undeleted.curate.stores._buckets import Buckets
 from undeleted.curate.stores._contents import Additions, Publishing
+from undeleted.curate.stores._growth import Added, Corrected
 from undeleted.curate.stores._records import Records, needed, tag_of
 from undeleted.curate.stores._rotated_key import earlier_keys, rotated
 from undeleted.curate.stores._store import CHUNK, Deleted, Fold, Store
+from undeleted.curate.stores._tick_rows import TickRows
 from undeleted.errors import BadConnection, StoreError, UndeletedError
 from undeleted.foundations.schema import Schema
 from undeleted.foundations.types import Given, Json
@@ -21,7 +24,9 @@ from undeleted.foundations.types import Given, Json
 PAGE, FIXED_PAGES = 4096, 12  # of SQLite; pages of metadata and of empty tables
 
 __all__ = [
+    "Added",
     "Additions",
+    "Corrected",
     "Deleted",
     "Fold",
     "Publishing",
@@ -64,9 +69,14 @@ def shown(place: str) -> str:
 
 def bytes_of(schema: Schema, mechanisms: Mapping[str, Given], rows: int) -> int:
     """About how large a store in a file will be: its records, and the cells of its publications."""
-    buckets = Buckets.planned(rows, Records(schema, needed(schema, mechanisms)).slot, schema.rows_per_person)
+    growing = [m for m in mechanisms.values() if isinstance(m, Arrivals)]
     sizes = [m.statistic.size for m in mechanisms.values() if hasattr(m, "statistic")]
     chunks = sum(-(-size // CHUNK) for size in sizes)
+    if growing:  # at its horizon
+        layout = TickRows(tuple(m.width for m in growing))
+        chunks = layout.tiles * layout.blocks(growing[0].horizon)
+    slot = Records(schema, needed(schema, mechanisms), grows=bool(growing)).slot
+    buckets = Buckets.planned(rows, slot, schema.rows_per_person)
     pages: int = buckets.count * -(-buckets.room * buckets.slot // PAGE) + chunks + FIXED_PAGES
     return PAGE * pages
 

@@ -1,11 +1,11 @@
 """Buckets as rows of an SQLite table: each is overwritten with the same number of bytes, and never moves."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from undeleted.curate.stores._buckets import Buckets
+from undeleted.curate.stores._buckets import TAG, Buckets
 from undeleted.foundations.types import Given
 
 _AT_ONCE = 500  # buckets per query
@@ -37,7 +37,7 @@ class BucketTable:
 
     @classmethod
     def opened(
-        cls, db: sqlite3.Connection, name: str, meta: dict[str, str], slot: int, key: bytes
+        cls, db: sqlite3.Connection, name: str, meta: Mapping[str, str], slot: int, key: bytes
     ) -> "BucketTable":
         count, room = map(int, meta[name].split())
         return cls(db, name, Buckets(count, room, slot), key)
@@ -66,6 +66,43 @@ class BucketTable:
             ((self.buckets.marked(self._key, n, part), n) for n, part in written.items()),
         )
         return removed
+
+    def find(self, tags: Sequence[bytes]) -> dict[bytes, list[bytes]]:
+        """The rows of each of these tags that is in the table."""
+        wanted = sorted((self.buckets.of(tag), tag) for tag in tags)
+        slots = self._read(list(dict.fromkeys(number for number, _ in wanted)))
+        found = {tag: self.buckets.without(slots[number], tag)[1] for number, tag in wanted}
+        return {tag: rows for tag, rows in found.items() if rows}
+
+    def add(self, slots: Sequence[bytes], together: int) -> bool:
+        """Add slots, of which up to `together` share a tag; return whether the layout has changed.
+
+        If a bucket overflows, all are laid out again, with room for half as many more.
+        """
+        by_bucket: dict[int, list[bytes]] = {}
+        for slot in slots:
+            by_bucket.setdefault(self.buckets.of(slot[:TAG]), []).append(slot)
+        there = self._read(sorted(by_bucket))
+        after = {n: self.buckets.with_added(there[n], added) for n, added in by_bucket.items()}
+        if any(len(part) > self.buckets.room * self.buckets.slot for part in after.values()):
+            self._lay_out_again(slots, together)
+            return True
+        self._db.executemany(
+            f"UPDATE {self._name} SET data = ? WHERE bucket = ?",
+            ((self.buckets.marked(self._key, n, part), n) for n, part in sorted(after.items())),
+        )
+        return False
+
+    def _lay_out_again(self, added: Sequence[bytes], together: int) -> None:
+        """SQLite overwrites the pages that the old buckets leave (`secure_delete`)."""
+        new = np.frombuffer(b"".join(added), dtype=np.uint8).reshape(-1, self.buckets.slot)
+        slots = np.concatenate([*self.slots(), new])
+        self.buckets, parts, _ = Buckets.planned(
+            len(slots) + len(slots) // 2, self.buckets.slot, together
+        ).laid_out(slots)
+        self._db.execute(f"DELETE FROM {self._name}")
+        written = ((n, self.buckets.marked(self._key, n, part)) for n, part in enumerate(parts))
+        self._db.executemany(f"INSERT INTO {self._name} VALUES (?, ?)", written)
 
     def _read(self, numbers: Sequence[int]) -> dict[int, bytes]:
         """Read the slots of some buckets, many buckets per query."""

@@ -11,6 +11,7 @@ The number of records is rounded up, so that the buckets reveal only roughly how
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -107,6 +108,11 @@ class Buckets:
             end += size
         taken = [records[start + TAG : start + size] for start in range(at, end, size)]
         return records[:at] + records[end:], taken
+
+    def with_added(self, records: bytes, slots: Sequence[bytes]) -> bytes:
+        """The records with these slots among them, in the order of their bytes, which begin with the tag."""
+        there = [records[start : start + self.slot] for start in range(0, len(records), self.slot)]
+        return b"".join(sorted([*there, *slots]))
 
     def present(self, data: bytes) -> Given:
         """The slots of a bucket, one per row."""

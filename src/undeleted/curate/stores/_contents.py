@@ -6,7 +6,7 @@ the last block: it has a digest of the noise, which is the cells minus the total
 
 import json
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.stores._cells import add_up, is_board, shape_from, to_cells
+from undeleted.curate.stores._growth import START, first_block, linked
 from undeleted.curate.stores._json_descriptions import describe
 from undeleted.curate.stores._records import Records, needed, tag_of
 from undeleted.curate.stores._sealed import digest, sealed_post
@@ -71,6 +72,7 @@ class Publishing:
     keep: tuple[str, ...] = ()  # columns that records keep although no publication uses them yet
     exact: Mapping[str, IntArray] | None = None  # the totals that noise was added to
     recount: bool = True  # the records may differ from those that were added up
+    at: float | None = None  # when the first tick of a table that grows was closed
 
     def blocks(self) -> Iterator[Table]:
         engine = Arrays(self.table) if isinstance(self.table, Table) else self.table
@@ -98,26 +100,40 @@ class Published:
         self.mechanisms: Mapping[str, Given] | None = publishing.mechanisms
         self._mechanisms = tuple(publishing.mechanisms.values())
         self._columns = needed(publishing.schema, publishing.mechanisms, publishing.keep)
-        packed = [to_cells(publishing.releases[name]) for name in publishing.mechanisms]
+        self._records = Records(publishing.schema, self._columns)
+        packed = self._packed()
         self.cells = [cells for cells, _ in packed]
-        self.shapes = [shape for _, shape in packed]
-        self._shaped = [shape_from(m, shape) for m, shape in zip(self._mechanisms, self.shapes, strict=True)]
+        self.shapes = [shape for _, shape in packed if shape is not None]
+        self._shaped = self._shapes_of(self.shapes)
         self.most: int | None = publishing.schema.rows_per_person
         self.together = publishing.schema.rows_per_person
         self._rows = 0
         self._counted = publishing.exact is None or publishing.recount
-        self._exact = [np.zeros(cells.size, dtype=np.int64) for cells in self.cells]
+        self._exact = [np.zeros(size, dtype=np.int64) for size in self._sizes()]
         self._posts: list[Post] = []
 
+    def _packed(self) -> list[tuple[IntArray, bytes | None]]:
+        """The cells that are stored, each with its shape."""
+        return [to_cells(self._publishing.releases[name]) for name in self._publishing.mechanisms]
+
+    def _shapes_of(self, shapes: Sequence[bytes]) -> list[Given]:
+        return [shape_from(m, shape) for m, shape in zip(self._mechanisms, shapes, strict=True)]
+
+    def _sizes(self) -> list[int]:
+        """How many sums each publication has."""
+        return [cells.size for cells in self.cells]
+
+    def _add_up(self, number: int, block: Table) -> None:
+        """Add what a block contributes to a publication."""
+        add_up(self._mechanisms[number], self._shaped[number], block, self._exact[number])
+
     def slots(self) -> Iterator[Given]:
-        publishing = self._publishing
-        records = Records(publishing.schema, self._columns)
+        records = self._records
         yield np.zeros((0, records.slot), dtype=np.uint8)  # a table without rows has no block
-        for block in publishing.blocks():
+        for block in self._publishing.blocks():
             self._rows += block.rows
-            for mechanism, shape, exact in zip(self._mechanisms, self._shaped, self._exact, strict=True):
-                if self._counted:
-                    add_up(mechanism, shape, block, exact)
+            for number in range(len(self._mechanisms) if self._counted else 0):
+                self._add_up(number, block)
             tags = b"".join(tag_of(self._key, person) for person in block.ids or ())
             numbers = self._numbered(block)
             yield np.concatenate(
@@ -157,18 +173,60 @@ class Published:
 
     def meta(self) -> dict[str, str]:
         publishing = self._publishing
-        noise = [cells - exact for cells, exact in zip(self.cells, self._exact, strict=True)]
-        return {
+        return self._digested() | {
             "format": str(FORMAT),
             "tag": tag_of(self._key, "").hex(),
             "schema": json.dumps(describe(publishing.schema)),
             "mechanisms": json.dumps({name: describe(m) for name, m in publishing.mechanisms.items()}),
             "facts": json.dumps(publishing.facts),
             "sizes": json.dumps([cells.size for cells in self.cells]),
-            "digest": digest(self._key, noise),
             "rule": str(RULE),
             "columns": json.dumps([column.name for column in self._columns]),
         }
+
+    def _digested(self) -> dict[str, str]:
+        """The digest of the noise, as metadata."""
+        noise = [cells - exact for cells, exact in zip(self.cells, self._exact, strict=True)]
+        return {"digest": digest(self._key, noise)}
+
+
+class PublishedTicks(Published):
+    """The contents of a new store of a table that grows, after its tick 0."""
+
+    def __init__(self, publishing: Publishing, key: bytes) -> None:
+        super().__init__(publishing, key)
+        self._records = Records(publishing.schema, self._columns, grows=True)
+        self.together *= 1 + self._mechanisms[0].max_corrections
+
+    def _packed(self) -> list[tuple[IntArray, bytes | None]]:
+        return [(first_block(self._mechanisms, self._row), None)]
+
+    @property
+    def _row(self) -> IntArray:
+        releases = self._publishing.releases
+        return np.concatenate([releases[name].value[0] for name in self._publishing.mechanisms])
+
+    def _shapes_of(self, shapes: Sequence[bytes]) -> list[Given]:
+        return []
+
+    def _sizes(self) -> list[int]:
+        return [mechanism.statistic.size for mechanism in self._mechanisms]
+
+    def _add_up(self, number: int, block: Table) -> None:
+        self._mechanisms[number].mechanism.contribution(block).add_to(self._exact[number])
+
+    def _digested(self) -> dict[str, str]:
+        assert self._publishing.at is not None
+        batches = zip(self._mechanisms, self._exact, strict=True)
+        exact = np.concatenate([mechanism.exact(0, {0: total}) for mechanism, total in batches])
+        hidden = self._mechanisms[0].leavers is not None
+        chained = linked(self._key, START, self._row if hidden else self._row - exact)
+        return {"ticks": "1", "at": repr(self._publishing.at), "digest": chained}
+
+
+def published(publishing: Publishing, key: bytes) -> Published:
+    """The contents of a new store."""
+    return (Published if publishing.at is None else PublishedTicks)(publishing, key)
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 
+from undeleted.curate.releases.arrivals import Arrivals
 from undeleted.errors import WrongType
 from undeleted.foundations import registry
 from undeleted.foundations.coins import ClampedGeometric, DiscreteGaussian, DiscreteLaplace, NoNoise
@@ -14,6 +15,7 @@ from undeleted.foundations.types import Given
 
 MECHANISMS = "undeleted.curate.mechanisms"
 _PLAIN = (
+    Arrivals,
     Number,
     Date,
     FirstRow,
@@ -58,6 +60,8 @@ def build(described: Given) -> Given:
     name = described["type"]
     kind = _KNOWN[name] if name in _KNOWN else registry.lookup(MECHANISMS, name)
     arguments = {key: build(value) for key, value in described.items() if key != "type"}
-    if "noise" in arguments:  # what stores of format 3 and older call the budget of a mechanism
+    if (
+        "noise" in arguments and kind is not Arrivals
+    ):  # what stores of format 3 and older call the budget of a mechanism
         arguments["budget"] = arguments.pop("noise")
     return kind(**arguments)

@@ -135,6 +135,12 @@ def numbered(publications: Iterable[IntArray], first: int = 0) -> Iterator[bytes
         first += CHUNK * -(-cells.size // CHUNK)
 
 
+def encoded(people: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
+    """Tags and records, encoded for COPY."""
+    for tag, data in people:
+        yield struct.pack(">hi", 2, len(tag)) + tag + struct.pack(">i", len(data)) + data
+
+
 def _posts(contents: Contents) -> Iterator[bytes]:
     for post, board, data in contents.posts():
         yield struct.pack(">hiqiii", 3, 8, post, 4, board, len(data)) + data

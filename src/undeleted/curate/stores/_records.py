@@ -5,6 +5,9 @@
             needs; a text is stored as the number of its post on the board
 
 A tag and its row form a slot; all slots have the same size.
+
+In a table that grows a row begins with its span, 4 bytes each: the tick from which it counts, the tick of the
+correction that replaced it, and, if leavers are hidden, the tick at which the person left.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,6 +23,25 @@ from undeleted.foundations.schema import Column, Record, Schema, Table, Text
 from undeleted.foundations.types import Given, Json
 
 EMPTY = bytes(TAG)
+NEVER = 2**32 - 1  # the tick of a correction, or of leaving, that has not come
+SPAN = 12  # bytes of a span: from, until, left
+
+
+@dataclass(frozen=True)
+class Span:
+    """From which tick a row counts; and until which, or after which its person left, if ever."""
+
+    joined: int
+    until: int = NEVER
+    left: int = NEVER
+
+    def as_bytes(self) -> bytes:
+        return b"".join(tick.to_bytes(4, "little") for tick in (self.joined, self.until, self.left))
+
+    @property
+    def end(self) -> int | None:
+        """The tick of the correction, if there was one."""
+        return None if self.until == NEVER else self.until
 
 
 def tag_of(key: bytes, person: str) -> bytes:
@@ -47,6 +69,12 @@ class Records:
 
     schema: Schema
     columns: tuple[Column, ...]
+    grows: bool = False  # whether rows have spans
+
+    @property
+    def lead(self) -> int:
+        """Where the codes' own bytes begin."""
+        return SPAN if self.grows else 0
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
@@ -59,7 +87,7 @@ class Records:
 
     @cached_property
     def row(self) -> int:
-        return self.flags + sum(self.widths)
+        return self.lead + self.flags + sum(self.widths)
 
     @property
     def slot(self) -> int:
@@ -68,14 +96,16 @@ class Records:
     @cached_property
     def blank(self) -> bytes:
         """A dummy row that belongs to nobody, in which every column counts."""
-        return b"\xff" * self.flags + bytes(self.row - self.flags)
+        span = Span(0).as_bytes() if self.grows else b""
+        return span + b"\xff" * self.flags + bytes(sum(self.widths))
 
-    def pack(self, table: Table, posts: Mapping[str, Sequence[int]]) -> Given:
+    def pack(self, table: Table, posts: Mapping[str, Sequence[int]], joined: int = 0) -> Given:
         """Pack the rows of a table into an array of bytes; `posts` has the post numbers of its texts."""
         bits = np.zeros((table.rows, 8 * self.flags), dtype=np.uint8)
         for i, column in enumerate(self.columns):
             bits[:, i] = table.kept[column.name]
-        parts = [np.packbits(bits, axis=1)]
+        span = np.frombuffer(Span(joined).as_bytes() if self.grows else b"", dtype=np.uint8)
+        parts = [np.broadcast_to(span, (table.rows, self.lead)), np.packbits(bits, axis=1)]
         for column, width in zip(self.columns, self.widths, strict=True):
             codes: Given = (
                 np.asarray(posts[column.name]) if isinstance(column, Text) else table.codes[column.name]
@@ -86,10 +116,10 @@ class Records:
     def unpack(self, rows: bytes) -> Table:
         """Unpack rows into a table without ids; a text becomes the number of its post."""
         packed = np.frombuffer(rows, dtype=np.uint8).reshape(-1, self.row)
-        bits = np.unpackbits(packed[:, : self.flags], axis=1)
+        bits = np.unpackbits(packed[:, self.lead : self.lead + self.flags], axis=1)
         codes: Json = {}
         kept, texts = {}, dict[str, list[str]]()
-        at = self.flags
+        at = self.lead + self.flags
         for i, (column, width) in enumerate(zip(self.columns, self.widths, strict=True)):
             numbers = np.ascontiguousarray(packed[:, at : at + width]).view(f"<u{width}").ravel()
             at += width
@@ -102,7 +132,8 @@ class Records:
 
     def one(self, row: bytes) -> Record:
         """Unpack one row into plain integers."""
-        at, codes, kept, texts = self.flags, dict[str, int](), set[str](), dict[str, str]()
+        at, codes, kept = self.lead + self.flags, dict[str, int](), set[str]()
+        texts = dict[str, str]()
         for i, (name, width, text) in enumerate(self._layout):
             number = int.from_bytes(row[at : at + width], "little")
             at += width
@@ -110,9 +141,17 @@ class Records:
                 texts[name] = str(number)
             else:
                 codes[name] = number
-            if row[i // 8] >> (7 - i % 8) & 1:
+            if row[self.lead + i // 8] >> (7 - i % 8) & 1:
                 kept.add(name)
         return Record(codes, kept, texts)
+
+    def span_of(self, row: bytes) -> Span:
+        """The span of a row."""
+        return Span(*(int.from_bytes(row[at : at + 4], "little") for at in (0, 4, 8)))
+
+    def spans(self, rows: Given) -> Given:
+        """The spans of packed rows: from, until, left."""
+        return np.ascontiguousarray(rows[:, :SPAN]).view("<u4").astype(np.int64)
 
     @cached_property
     def _layout(self) -> list[tuple[str, int, bool]]:

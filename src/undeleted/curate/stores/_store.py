@@ -10,11 +10,14 @@ A store keeps the current state, each record's packed codes, and nothing about l
     posts      the bulletin boards' posts
     held       deletions that are held back, summed by chunk and masked
 
+A table that grows (`_growth.py`) has a row of cells for every tick, and spans in its records.
+
 A subclass only implements how these are read and written inside a transaction.
 """
 
 import hmac
 import json
+import os
 import struct
 import time
 import zlib
@@ -31,12 +34,14 @@ from undeleted.curate.mechanisms.bulletin_board import Posts
 from undeleted.curate.stores._buckets import TAG
 from undeleted.curate.stores._cells import PendingChanges, add_up, is_board, shape_from, to_cells
 from undeleted.curate.stores._contents import Additions, Contents, Post, State, Taken
+from undeleted.curate.stores._growth import Added, Corrected, Growth, add, correct, tick
 from undeleted.curate.stores._held_back import masked, unmasked
 from undeleted.curate.stores._json_descriptions import build, describe
 from undeleted.curate.stores._records import Records, needed, retagged, tag_of
 from undeleted.curate.stores._sealed import MARK, digest, mark, seal, state_mark, unsealed
-from undeleted.errors import StoreError, UnknownName
+from undeleted.errors import BadSetting, StoreError, UnknownName
 from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.coins import Coins
 from undeleted.foundations.schema import Schema, Table
 from undeleted.foundations.types import Given, Json
 
@@ -55,7 +60,7 @@ UNREADABLE = (  # the errors of reading a part that was altered
     zlib.error,
 )
 DAMAGED = "Restore the store and its key from the same backup."
-Moved: TypeAlias = dict[int, dict[int, int]]  # by chunk: cells, and how much to subtract from each
+Moved: TypeAlias = Mapping[int, Given]  # by chunk: how much to subtract from each of its cells
 
 
 @dataclass(frozen=True)
@@ -135,12 +140,15 @@ class Store(ABC):
         self.rule = int(
             meta.get("rule", 1)
         )  # how values were encoded: 1 with their whole column, 2 one by one
-        self._shapes = [shape_from(m, s) for m, s in zip(self.mechanisms.values(), shapes, strict=True)]
+        self.growth = Growth(self.mechanisms, meta) if "ticks" in meta else None
+        stored = shapes if self.growth is None else [b""] * len(self.mechanisms)
+        self._shapes = [shape_from(m, s) for m, s in zip(self.mechanisms.values(), stored, strict=True)]
         self._boards = [is_board(mechanism) for mechanism in self.mechanisms.values()]
         self._sizes: list[int] = json.loads(meta["sizes"])
         self._chunks: list[int] = np.cumsum([0, *(-(-size // CHUNK) for size in self._sizes)]).tolist()
         kept = json.loads(meta["columns"]) if "columns" in meta else []
-        self._records = Records(self.schema, needed(self.schema, self.mechanisms, kept))
+        columns = needed(self.schema, self.mechanisms, kept)
+        self._records = Records(self.schema, columns, self.growth is not None)
 
     def __enter__(self) -> "Store":
         return self
@@ -224,8 +232,33 @@ class Store(ABC):
     def _subtract(self, chunks: Moved) -> None: ...
 
     @abstractmethod
+    def _read_chunks(self, chunks: range) -> IntArray:
+        """The cells of neighbouring chunks."""
+
     def _read_cells(self, number: int) -> IntArray:
-        """The cells of one publication."""
+        """The cells of one publication; in a table that grows, those of a block of ticks."""
+        chunks = range(self._chunks[number], self._chunks[number + 1])
+        return self._read_chunks(chunks)[: self._sizes[number]]
+
+    @abstractmethod
+    def _there(self, tags: Sequence[bytes]) -> set[bytes]:
+        """Which of these tags are in the store."""
+
+    @abstractmethod
+    def _lookup(self, tags: Sequence[bytes]) -> dict[bytes, list[bytes]]:
+        """The rows of these tags, of those that are in the store."""
+
+    @abstractmethod
+    def _insert(self, slots: Sequence[bytes]) -> None:
+        """Add records of tags that are not in the store."""
+
+    def _drop(self, tags: Sequence[bytes]) -> None:
+        """Remove the records of these tags."""
+        self._take(list(dict.fromkeys(tags)), dummy_work=False)
+
+    @abstractmethod
+    def _records_are_intact(self) -> bool:
+        """Whether every record is as it was written, and where a deletion looks for it."""
 
     @abstractmethod
     def _read_posts(self, number: int | None = None) -> Iterator[Post]:
@@ -284,13 +317,46 @@ class Store(ABC):
             raise UnknownName("publications", name, tuple(self.mechanisms))
         number = list(self.mechanisms).index(name)
         with self._reading():
+            if self.growth is not None:
+                self._refresh()  # ticks may have closed since
             version = self._state().version
             if self._boards[number]:
                 return Posts(sorted(unsealed(data) for _, _, data in self._read_posts(number))), version
+            if self.growth is not None:
+                blocks = range(len(self._sizes))
+                chunks = (self._read_chunks(self.growth.layout.chunks_of(number, b)) for b in blocks)
+                return self.growth.rows_of(number, chunks), version
             cells = self._read_cells(number)
         return self.mechanisms[name].shaped(self._shapes[number], cells), version
 
+    # -- growing
+
+    def add(self, table: Table, *, skip: bool = False, facts: Mapping[str, Given] | None = None) -> Added:
+        """Take people in: they are published when the tick that is open closes."""
+        return add(self, table, skip=skip, facts=facts or {})
+
+    def tick(self, expected: int, coins: Coins, at: float) -> bool:
+        """Close the tick of this number at this time; False if it has been closed meanwhile."""
+        return tick(self, expected, coins, at)
+
+    def correct(self, table: Table) -> Corrected:
+        """Replace the records of these people at the tick that is open."""
+        return correct(self, table)
+
+    @property
+    def ticks(self) -> int:
+        """How many ticks have closed."""
+        with self._reading():
+            self._refresh()
+        return 0 if self.growth is None else self.growth.ticks
+
     # -- publishing more
+
+    @property
+    def together(self) -> int:
+        """The most rows that share a tag: those of a person, with their corrections."""
+        corrections = 0 if self.growth is None else self.growth.first.max_corrections
+        return self.schema.rows_per_person * (1 + corrections)
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -300,6 +366,9 @@ class Store(ABC):
     def extend(self, publish: Callable[[Table], Additions]) -> None:
         """Add publications about the people who are still there, from their records, in one transaction."""
         with self._extending():
+            if self.growth is not None:
+                problem = "the budget of a table that grows pays for all of its ticks, and for nothing else."
+                raise BadSetting(problem, "Publish more from a new store; or with the first tick.")
             if problems := self._unsound():
                 raise StoreError(f"{self.path} is not intact ({problems[0]}).", "Run `undeleted check`.")
             rows = b"".join(np.ascontiguousarray(slots[:, TAG:]).tobytes() for slots in self._slots())
@@ -315,12 +384,8 @@ class Store(ABC):
             meta["sizes"] = json.dumps([*self._sizes, *(cells.size for cells, _ in packed)])
             meta["facts"] = json.dumps(self.facts | dict(added.facts))
             meta["digest"] = digest(self._key, noise)
-            meta["seal"] = seal(self._key, meta, [*shapes, *(shape for _, shape in packed)])
             self._append(len(self._sizes), packed)
-            self._rewrite(meta)
-            # Inside the transaction: afterwards another process may have published more.  If this one is
-            # rolled back, the next finds another seal, and loads what is there.
-            self._load(*self._read_meta(), {**self.mechanisms, **added.mechanisms})
+            self._reseal(meta, [*shapes, *(s for _, s in packed)], {**self.mechanisms, **added.mechanisms})
 
     def close_budget(self) -> Json:
         """Give up what is left of the budget, durably; return the facts as they were."""
@@ -335,10 +400,20 @@ class Store(ABC):
             meta, shapes = self._read_meta()
             before: Json = json.loads(meta["facts"])
             meta["facts"] = json.dumps(changed(before))
-            meta["seal"] = seal(self._key, meta, shapes)
-            self._rewrite(meta)
-            self._load(*self._read_meta(), self.mechanisms)
+            self._reseal(meta, shapes)
         return before
+
+    def _reseal(
+        self, meta: dict[str, str], shapes: Sequence[bytes], known: Mapping[str, Given] | None = None
+    ) -> None:
+        """Write changed metadata with their seal, and take them over.
+
+        Inside the transaction: afterwards another process may have changed them again.  If this one is
+        rolled back, the next finds another seal, and loads what is there.
+        """
+        meta["seal"] = seal(self._key, meta, shapes)
+        self._rewrite(meta)
+        self._load(*self._read_meta(), known or self.mechanisms)
 
     def _extending(self) -> AbstractContextManager[None]:
         """A write transaction during which nobody else may delete."""
@@ -355,8 +430,8 @@ class Store(ABC):
         self._load(meta, shapes, None)
 
     @abstractmethod
-    def _append(self, first: int, packed: Sequence[tuple[IntArray, bytes]]) -> None:
-        """Write the cells and shapes of further publications, numbered from `first`."""
+    def _append(self, first: int, packed: Sequence[tuple[IntArray, bytes | None]]) -> None:
+        """Write the cells of further publications, numbered from `first`, and their shapes, if they have."""
 
     @abstractmethod
     def _rewrite(self, meta: Mapping[str, str]) -> None:
@@ -385,10 +460,15 @@ class Store(ABC):
         return done
 
     def _delete(self, tags: Sequence[bytes], fold: Fold | None, dummy_work: bool) -> Deleted:
+        if self.growth is not None and fold is not None:
+            problem = "a table that grows does not hold deletions back."
+            raise BadSetting(problem, 'To hide who leaves, publish it with leavers = "hidden".')
+        if self.keeps_leavers:
+            return self._hide(tags, dummy_work)
         taken, there, others = self._take(list(dict.fromkeys(tags)), dummy_work=dummy_work)
         deleted = len(there)
         few = len(taken) + len(others) <= FEW
-        moved, posts = self._forget(taken, few=few)
+        moved, posts, published = self._forget(taken, few=few)
         if dummy_work:
             self._do_dummy_work(moved, taken, others, few=few)
         if posts:
@@ -398,7 +478,7 @@ class Store(ABC):
         before = state = self._state(write=True)
         if (deleted or moved) and fold is None:
             self._subtract(moved)
-            state = replace(state, version=state.version + bool(deleted))
+            state = replace(state, version=state.version + (deleted > 0 and published))
         elif (deleted or moved) and fold is not None:
             held = self._hold(state, moved, deleted, fold)
             state = held if deleted else state
@@ -406,6 +486,27 @@ class Store(ABC):
         if dummy_work or state != before:
             self._write_state(state)
         return Deleted(deleted, len(tags) - deleted, state.version, state.held, _absent(tags, there))
+
+    @property
+    def keeps_leavers(self) -> bool:
+        """Whether a deletion leaves the publications as they are until the next tick, to hide who left."""
+        return self.growth is not None and self.growth.hidden
+
+    def _hide(self, tags: Sequence[bytes], dummy_work: bool) -> Deleted:
+        """Take the tags from these people's records, and note the tick at which they leave; show nothing."""
+        assert self.growth is not None
+        wanted = list(dict.fromkeys(tags))
+        there = self._lookup(wanted)
+        self._drop(list(there))
+        slots = self.growth.hide(self._records, there)
+        nobody = [os.urandom(TAG) for _ in range(len(wanted) - len(there))] if dummy_work else []
+        if slots or nobody:
+            self._insert([*slots, *(tag + self._records.blank for tag in nobody)])
+        self._drop(nobody)
+        state = self._state(write=True)
+        if dummy_work:
+            self._write_state(state)
+        return Deleted(len(there), len(tags) - len(there), state.version, 0, _absent(tags, set(there)))
 
     def fold(self) -> None:
         """Subtract what is held back, if it is due."""
@@ -416,8 +517,14 @@ class Store(ABC):
                 state = self._state(write=True)
                 self._write_state(self._folded(state))
 
-    def _forget(self, rows: list[bytes], *, few: bool) -> tuple[Moved, list[int]]:
-        """Let every mechanism forget these records; return what to subtract, by chunk, and the lost posts."""
+    def _forget(self, rows: list[bytes], *, few: bool) -> tuple[dict[int, Given], list[int], bool]:
+        """Let every mechanism forget these records.
+
+        Return what to subtract, by chunk; the lost posts; and whether any of them was published.
+        """
+        if self.growth is not None:
+            moved, published = self.growth.forget(self._records, rows)
+            return moved, [], published
         falling = [PendingChanges(shape) for shape in self._shapes]
         gone: Iterable[Given] = ()
         if rows:
@@ -425,7 +532,7 @@ class Store(ABC):
         for deleted in gone:
             for mechanism, release in zip(self.mechanisms.values(), falling, strict=True):
                 mechanism.forget(release, mechanism.contribution(deleted))
-        chunks: Moved = {}
+        chunks: dict[int, Given] = {}
         posts: list[int] = []
         for release, first, board in zip(falling, self._chunks, self._boards, strict=False):
             for part in release.gone:
@@ -435,9 +542,11 @@ class Store(ABC):
                 for cell, value in part.pairs():
                     into = chunks.setdefault(first + cell // CHUNK, {})
                     into[cell % CHUNK] = into.get(cell % CHUNK, 0) + value
-        return chunks, posts
+        return chunks, posts, True
 
-    def _do_dummy_work(self, moved: Moved, taken: list[bytes], others: list[bytes], *, few: bool) -> None:
+    def _do_dummy_work(
+        self, moved: dict[int, Given], taken: list[bytes], others: list[bytes], *, few: bool
+    ) -> None:
         """Do dummy work on the other rows; the cells that they would change are changed by 0.
 
         Arrays cost as much for one row as for many, so both kinds of rows are always processed.
@@ -445,6 +554,9 @@ class Store(ABC):
         if not taken:
             self._forget(others[:1], few=few)
         for chunk, cells in self._forget(others or taken[:1], few=few)[0].items():
+            if isinstance(cells, np.ndarray):
+                moved.setdefault(chunk, np.zeros_like(cells))
+                continue
             there = moved.setdefault(chunk, {})
             for cell in cells:
                 there.setdefault(cell, 0)
@@ -497,6 +609,8 @@ class Store(ABC):
     def check(self) -> list[str]:
         """Return the problems of the store; none if it is intact."""
         with self._reading():
+            if self.growth is not None:
+                self._refresh()
             problems = self._integrity()
             try:
                 return [*problems, *self._unsound()]
@@ -508,8 +622,7 @@ class Store(ABC):
     def _unsound(self) -> list[str]:
         """Problems of the contents that the key reveals."""
         problems, numbers = [], list[int]()
-        noise = self._noise(numbers)
-        if not hmac.compare_digest(digest(self._key, noise), self._digest):
+        if not hmac.compare_digest(self._digest_now(self._key, numbers), self._digest):
             problems.append(
                 "the noise is not what was drawn: a deletion was lost or counted twice, or cells were altered"
             )
@@ -525,6 +638,13 @@ class Store(ABC):
         if not all(data[-MARK:] == mark(self._key, n, board, data[:-MARK]) for n, board, data in standing):
             problems.append("a post was altered since it was published")
         return problems
+
+    def _digest_now(self, key: bytes, posts: list[int] | None = None) -> str:
+        """The digest of the noise that is in the store now."""
+        if self.growth is not None:
+            blocks = (self._read_cells(number) for number in range(len(self._sizes)))
+            return self.growth.chain(key, self._records, self._slots(), blocks)
+        return digest(key, self._noise(posts))
 
     def _noise(self, posts: list[int] | None = None) -> list[IntArray]:
         """The noise of every publication: its cells minus what the records add; collects posts' numbers."""
@@ -560,6 +680,8 @@ class Store(ABC):
                 "digest",
                 "rule",
                 "columns",
+                "ticks",
+                "at",
             )
 
             def meta() -> dict[str, str]:
@@ -568,7 +690,7 @@ class Store(ABC):
                 meta = {name: own[name] for name in portable if name in own}
                 meta["facts"] = json.dumps(_closed(self.facts) if facts is None else facts)
                 if new_key is not None:
-                    meta |= {"tag": tag_of(new_key, "").hex(), "digest": digest(new_key, self._noise())}
+                    meta |= {"tag": tag_of(new_key, "").hex(), "digest": self._digest_now(new_key)}
                 return meta
 
             held = [(c, d) for c, d in self._read_held(range(self._chunks[-1])).items() if any(d)]
@@ -580,7 +702,7 @@ class Store(ABC):
                 state,
                 held,
                 None,
-                self.schema.rows_per_person,
+                self.together,
                 lambda: (_retagged(slots, new_key) for slots in self._slots()),
                 lambda: (_remarked(post, new_key) for post in sorted(self._read_posts())),
                 meta,

@@ -27,9 +27,9 @@ from undeleted.curate.stores._contents import (
     Additions,
     Contents,
     Post,
-    Published,
     Publishing,
     State,
+    published,
 )
 from undeleted.curate.stores._held_back import NONCE
 from undeleted.curate.stores._migrations import migrate
@@ -39,6 +39,7 @@ from undeleted.curate.stores._postgres_filling import (
     COPY_HEAD,
     PUBLISHED,
     copy_in,
+    encoded,
     fill,
     numbered,
 )
@@ -95,7 +96,7 @@ class PostgresStore(Store):
     @classmethod
     def create(cls, url: str, publishing: Publishing) -> "PostgresStore":
         """Publish into a new schema."""
-        return cls.filled(url, lambda key: Published(publishing, key))
+        return cls.filled(url, lambda key: published(publishing, key))
 
     @classmethod
     def filled(
@@ -414,13 +415,7 @@ class PostgresStore(Store):
         # Records are stored in tag order and never move, so any query plan locks them in that order.
         query = "DELETE FROM {}.records WHERE tag = ANY (%s) RETURNING tag, data"
         removed = self._run(query, (wanted,)).fetchall()
-        width, rows = self._records.row, list[bytes]()
-        for tag, data in removed:
-            if not self._is_whole(tag, data):
-                raise StoreError(
-                    f"{self.path} is damaged: a record was altered; nothing was changed.", DAMAGED
-                )
-            rows += [data[at : at + width] for at in range(0, len(data) - MARK, width)]
+        rows = [row for tag, data in removed for row in self._rows_of(tag, data)]
         blanks = [self._records.blank] * (len(wanted) - len(removed) if dummy_work else 0)
         return rows, {tag for tag, _ in removed}, blanks
 
@@ -432,8 +427,8 @@ class PostgresStore(Store):
         self._run("DELETE FROM {}.posts WHERE post = ANY (%s)", (sorted(posts),))
 
     def _subtract(self, chunks: Moved) -> None:
-        cells = Numbers(CHUNK * chunk + cell for chunk, moved in chunks.items() for cell in moved)
-        values = Numbers(value for moved in chunks.values() for value in moved.values())
+        pairs = [(CHUNK * chunk + c, v) for chunk, moved in chunks.items() for c, v in _pairs(moved)]
+        cells, values = Numbers(c for c, _ in pairs), Numbers(v for _, v in pairs)
         done = self._run(
             """UPDATE {}.cells AS c SET value = c.value - moved.value
                 FROM unnest(%s::bigint[], %s::bigint[]) AS moved (cell, value) WHERE c.cell = moved.cell""",
@@ -443,13 +438,47 @@ class PostgresStore(Store):
             raise StoreError(f"{self.path} is damaged: it lacks cells; nothing was changed.", DAMAGED)
 
     def _read_cells(self, number: int) -> IntArray:
-        first, size = CHUNK * self._chunks[number], self._sizes[number]
+        return self._read_range(CHUNK * self._chunks[number], self._sizes[number])
+
+    def _read_chunks(self, chunks: range) -> IntArray:
+        return self._read_range(CHUNK * chunks.start, CHUNK * len(chunks))
+
+    def _read_range(self, first: int, size: int) -> IntArray:
         query = f"SELECT value FROM {{}}.published({first}, {first + size})"
         data = b"".join(self._copied(query))
         rows = np.frombuffer(data, dtype=np.uint8).reshape(-1, 14)
         if len(rows) != size:
             raise StoreError(f"{self.path} is damaged: it lacks cells.", DAMAGED)
         return np.ascontiguousarray(rows[:, 6:]).view(">i8").ravel().astype(np.int64)
+
+    def _there(self, tags: Sequence[bytes]) -> set[bytes]:
+        query = "SELECT tag FROM {}.records WHERE tag = ANY (%s)"
+        return {tag for (tag,) in self._run(query, (Tags(sorted(tags)),)).fetchall()}
+
+    def _lookup(self, tags: Sequence[bytes]) -> dict[bytes, list[bytes]]:
+        query = "SELECT tag, data FROM {}.records WHERE tag = ANY (%s) FOR UPDATE"
+        return {
+            tag: self._rows_of(tag, data) for tag, data in self._run(query, (Tags(sorted(tags)),)).fetchall()
+        }
+
+    def _insert(self, slots: Sequence[bytes]) -> None:
+        people: dict[bytes, bytes] = {}
+        for slot in sorted(slots):
+            people[slot[:TAG]] = people.get(slot[:TAG], b"") + slot[TAG:]
+        rows = ((tag, data + record_mark(self._key, tag, data)) for tag, data in people.items())
+        copy_in(self._db, self._place, "records", "(tag, data)", encoded(rows))
+
+    def _records_are_intact(self) -> bool:
+        people = (row[6:] for row in self._copied("SELECT tag || data FROM {}.records ORDER BY tag"))
+        altered = sum(not self._is_whole(person[:TAG], person[TAG:]) for person in people)
+        return altered == 0  # all of the copy was read
+
+    def _rows_of(self, tag: bytes, data: bytes) -> list[bytes]:
+        """The rows in a person's record."""
+        if not self._is_whole(tag, data):
+            raise StoreError(f"{self.path} is damaged: a record was altered; nothing was changed.", DAMAGED)
+        width = self._records.row
+        return [data[at : at + width] for at in range(0, len(data) - MARK, width)]
 
     def _read_posts(self, number: int | None = None) -> Iterator[Post]:
         which = "" if number is None else f" WHERE publication = {number:d}"
@@ -482,9 +511,10 @@ class PostgresStore(Store):
         with in_words(self.path):
             super().extend(publish)
 
-    def _append(self, first: int, packed: Sequence[tuple[IntArray, bytes]]) -> None:
+    def _append(self, first: int, packed: Sequence[tuple[IntArray, bytes | None]]) -> None:
         for number, (_, shape) in enumerate(packed, start=first):
-            self._run("INSERT INTO {}.shapes VALUES (%s, %s)", (number, shape))
+            if shape is not None:
+                self._run("INSERT INTO {}.shapes VALUES (%s, %s)", (number, shape))
         chunk = self._chunks[-1]
         more = [cells for cells, _ in packed]
         copy_in(self._db, self._place, "cells", "(cell, value)", numbered(more, CHUNK * chunk))
@@ -535,8 +565,7 @@ class PostgresStore(Store):
             problems.append(
                 "the server runs with fsync = off: a crash of the machine may undo acknowledged deletions"
             )
-        people = (row[6:] for row in self._copied("SELECT tag || data FROM {}.records ORDER BY tag"))
-        if sum(not self._is_whole(person[:TAG], person[TAG:]) for person in people):  # reads all of the copy
+        if not self._records_are_intact():
             problems.append("a record was altered, or is not where a deletion looks for it")
         return [*problems, *readers_of_tables(self._place, self._db)]
 
@@ -574,6 +603,15 @@ class PostgresStore(Store):
             )
             cursor.executemany(upsert, list(meta.items()))
         self._run("UPDATE {}.state SET format = %s, changes = changes + 1", (FORMAT,))
+
+
+def _pairs(moved: Given) -> Iterator[tuple[int, int]]:
+    """The cells of a chunk that change, and by how much; given by cell, or for all of them."""
+    if isinstance(moved, np.ndarray):
+        cells = np.flatnonzero(moved)
+        yield from zip(cells.tolist(), moved[cells].tolist(), strict=True)
+        return
+    yield from moved.items()
 
 
 def _commit(place: Place, db: Connection, number: str) -> bool:

@@ -23,7 +23,7 @@ import numpy as np
 from undeleted.curate.durable import sync
 from undeleted.curate.stores._bucket_table import BucketTable, randomise
 from undeleted.curate.stores._buckets import TAG
-from undeleted.curate.stores._contents import FORMAT, Post, Published, Publishing, State
+from undeleted.curate.stores._contents import FORMAT, Post, Publishing, State, published
 from undeleted.curate.stores._migrations import migrate
 from undeleted.curate.stores._pieces import SLOT, how_many, joined_posts, piece_tag, pieces_of
 from undeleted.curate.stores._presence import Presence
@@ -77,16 +77,21 @@ class SqliteStore(Store):
         meta, shapes = self._read_meta()
         self._presence = None if path == MEMORY else Presence(path, given or path)
         super().__init__(key, meta, shapes, known)
+
+    def _load(
+        self, meta: Mapping[str, str], shapes: Sequence[bytes], known: Mapping[str, Given] | None
+    ) -> None:
+        super()._load(meta, shapes, known)
         if int(meta["format"]) >= 3:
-            self._people = BucketTable.opened(connection, "people", meta, self._records.slot, key)
-            self._pieces = BucketTable.opened(connection, "pieces", meta, SLOT, key)
+            self._people = BucketTable.opened(self._db, "people", meta, self._records.slot, self._key)
+            self._pieces = BucketTable.opened(self._db, "pieces", meta, SLOT, self._key)
 
     # -- creating, opening, closing
 
     @classmethod
     def create(cls, path: str, publishing: Publishing) -> "SqliteStore":
         """Publish into a new file."""
-        return cls.filled(path, lambda key: Published(publishing, key))
+        return cls.filled(path, lambda key: published(publishing, key))
 
     @classmethod
     def filled(cls, path: str, contents: Given, key: bytes | None = None) -> "SqliteStore":
@@ -362,10 +367,13 @@ class SqliteStore(Store):
 
     def _subtract(self, chunks: Moved) -> None:
         for chunk, moved in chunks.items():
-            dummy = not any(moved.values())
+            dense = isinstance(moved, np.ndarray)
+            dummy = not (moved.any() if dense else any(moved.values()))
             row = self._db.execute("SELECT data FROM cells WHERE chunk = ?", (chunk,)).fetchone()
             after = bytearray(self._opened("cells", chunk, row[0] if row else None))
-            for cell, value in moved.items():
+            if dense:
+                after = bytearray((np.frombuffer(after, dtype="<i8") - moved).astype("<i8").tobytes())
+            for cell, value in () if dense else moved.items():
                 [before] = struct.unpack_from("<q", after, 8 * cell)
                 struct.pack_into("<q", after, 8 * cell, before - value)
             if dummy:
@@ -380,13 +388,24 @@ class SqliteStore(Store):
         opened: bytes = data[:-MARK]
         return opened
 
-    def _read_cells(self, number: int) -> IntArray:
-        chosen = self._db.execute(
-            "SELECT data FROM cells WHERE chunk >= ? AND chunk < ? ORDER BY chunk",
-            (self._chunks[number], self._chunks[number + 1]),
-        )
-        whole = np.frombuffer(b"".join(data[:-MARK] for (data,) in chosen), dtype="<i8")
-        return whole[: self._sizes[number]].astype(np.int64)
+    def _read_chunks(self, chunks: range) -> IntArray:
+        query = "SELECT data FROM cells WHERE chunk >= ? AND chunk < ? ORDER BY chunk"
+        chosen = self._db.execute(query, (chunks.start, chunks.stop))
+        return np.frombuffer(b"".join(d[:-MARK] for (d,) in chosen), dtype="<i8").astype(np.int64)
+
+    def _there(self, tags: Sequence[bytes]) -> set[bytes]:
+        return set(self._people.find(tags))
+
+    def _lookup(self, tags: Sequence[bytes]) -> dict[bytes, list[bytes]]:
+        return self._people.find(tags)
+
+    def _insert(self, slots: Sequence[bytes]) -> None:
+        if self._people.add(slots, self.together):
+            meta, shapes = self._read_meta()
+            self._reseal(meta | self._people.meta, shapes)
+
+    def _records_are_intact(self) -> bool:
+        return self._people.is_intact()
 
     def _read_posts(self, number: int | None = None) -> Iterator[Post]:
         posts = joined_posts(self._pieces.slots())
@@ -410,9 +429,9 @@ class SqliteStore(Store):
             ((marked(self._key, "held", c, d), c) for c, d in held.items()),
         )
 
-    def _append(self, first: int, packed: Sequence[tuple[IntArray, bytes]]) -> None:
-        shapes = [shape for _, shape in packed]
-        self._db.executemany("INSERT INTO shapes VALUES (?, ?)", enumerate(shapes, start=first))
+    def _append(self, first: int, packed: Sequence[tuple[IntArray, bytes | None]]) -> None:
+        shapes = [(number, s) for number, (_, s) in enumerate(packed, start=first) if s is not None]
+        self._db.executemany("INSERT INTO shapes VALUES (?, ?)", shapes)
         chunk = self._chunks[-1]
         [(held,)] = self._db.execute("SELECT count(*) FROM held")
         after = fill_cells(self._db, self._key, chunk, [cells for cells, _ in packed])
@@ -435,7 +454,7 @@ class SqliteStore(Store):
             expected = [(c, True) for c in range(self._chunks[-1])]
             if chunks != expected and (table == "cells" or chunks):
                 problems.append(f"a part of {table} was altered, or is not where a deletion looks for it")
-        if not self._people.is_intact():
+        if not self._records_are_intact():
             problems.append("a record was altered, or is not where a deletion looks for it")
         if not self._pieces.is_intact():
             problems.append("a post was altered, or is not where a deletion looks for it")

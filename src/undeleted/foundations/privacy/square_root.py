@@ -17,31 +17,27 @@ import numpy as np
 
 from undeleted.errors import BadSetting
 from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.privacy.running_totals import RunningTotals
 
-MOST_TICKS = 100_000
 BITS = 8  # more bits change the error by less than 0.2%
 
 
 @dataclass(frozen=True)
-class SquareRoot:
-    """The coefficients and the weights for at most `horizon` ticks.
+class SquareRoot(RunningTotals):
+    """The factorization for at most `horizon` ticks.
 
     >>> SquareRoot(4).coefficients
     array([256, 128,  96,  80])
     >>> rows = SquareRoot(4)
-    >>> [round(float(rows.decode(rows.encode([[10], [20], [5]], t), t)[0]), 9) for t in range(3)]
+    >>> [round(float(rows.weights_at(t) @ [rows.row(j) @ [10, 20, 5][: j + 1] for j in range(t + 1)]), 9)
+    ...  for t in range(3)]
     [10.0, 30.0, 35.0]
     """
 
-    horizon: int
     bits: int = BITS
 
     def __post_init__(self) -> None:
-        if not 1 <= self.horizon <= MOST_TICKS:
-            raise BadSetting(
-                f"a horizon of {self.horizon} ticks is not possible.",
-                f"Choose from 1 to {MOST_TICKS:,} ticks.",
-            )
+        super().__post_init__()
         if not 0 <= self.bits <= 30:
             raise BadSetting(f"bits = {self.bits} is not from 0 to 30.", "Leave it out.")
 
@@ -53,10 +49,28 @@ class SquareRoot:
         integers: IntArray = np.rint(exact * 2**self.bits).astype(np.int64)
         return integers
 
+    def column(self, joined: int, ticks: int) -> IntArray:
+        return self.coefficients[: max(0, ticks - joined)]
+
+    def row(self, tick: int) -> IntArray:
+        return self.coefficients[tick::-1]
+
+    @property
+    def l1(self) -> int:
+        return int(self.coefficients.sum())
+
     @cached_property
     def norm(self) -> float:
         """√ΣF_k²: how far a batch of size 1 moves all rows together."""
         return math.sqrt(sum(int(f) ** 2 for f in self.coefficients))
+
+    @property
+    def entered(self) -> int:
+        return self.horizon
+
+    @property
+    def largest(self) -> int:
+        return int(self.coefficients[0])
 
     @cached_property
     def weights(self) -> FloatArray:
@@ -68,16 +82,5 @@ class SquareRoot:
             inverse[n] = -(f[1 : n + 1] @ inverse[n - 1 :: -1]) / f[0]
         return np.cumsum(inverse)
 
-    def error(self, tick: int) -> float:
-        """The standard deviation of the total at a tick, in units of one release with the same budget."""
-        return self.norm * math.sqrt(float((self.weights[: tick + 1] ** 2).sum()))
-
-    def encode(self, batches: list[list[int]] | IntArray, tick: int) -> IntArray:
-        """The exact rows up to a tick."""
-        x = np.asarray(batches, dtype=np.int64)
-        return np.array([self.coefficients[r::-1] @ x[: r + 1] for r in range(tick + 1)])
-
-    def decode(self, rows: IntArray, tick: int) -> FloatArray:
-        """The running totals at the end of a tick."""
-        decoded: FloatArray = self.weights[tick::-1] @ rows[: tick + 1]
-        return decoded
+    def weights_at(self, tick: int) -> FloatArray:
+        return self.weights[tick::-1]

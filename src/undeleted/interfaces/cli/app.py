@@ -13,6 +13,7 @@ from undeleted.interfaces.cli import (
     curate,
     definitions,
     demo,
+    growing,
     listing,
     publishing,
     reproduce,
@@ -51,6 +52,10 @@ CURATE: dict[Given, str] = {
     publishing.publish: "publish spec.toml --store people.db --receipts receipts.jsonl",
     curate.show: "show ages --quantile 0.9",
     curate.delete: "delete p00017 p00042",
+    growing.add: "add joined-today.csv --store people.db · "
+    "undeleted add public.signups --connection postgresql://reader@host/db --watermark batch",
+    growing.tick: "tick --store people.db",
+    growing.correct: "correct corrections.csv --store people.db",
     curate.status: "status --json",
     curate.check: "check --store people.db",
     curate.export: "export ages --format csv --out ages.csv",

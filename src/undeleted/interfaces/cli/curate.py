@@ -50,6 +50,9 @@ def show(
     regression: Annotated[
         str | None, typer.Option(help="For products: the target; all other columns are features.")
     ] = None,
+    tick: Annotated[
+        str | None, typer.Option(help="Of a table that grows: the totals at the end of a tick, or all.")
+    ] = None,
     predict: Annotated[
         Path | None,
         typer.Option(help="For a model: predict every row of a CSV, Parquet, JSON or SQLite file."),
@@ -71,6 +74,7 @@ def show(
         "by": by,
         "correlation": correlation,
         "regression": regression,
+        "tick": tick,
     }
     others = [option for option, value in asked.items() if value is not None and value != []]
     if name is None and (others or predict is not None):
@@ -240,6 +244,7 @@ def export(
     quantile: Annotated[float | None, typer.Option(help="As for show, of one publication.")] = None,
     where: Annotated[list[str] | None, typer.Option(help="As for show, of one publication.")] = None,
     by: Annotated[list[str] | None, typer.Option(help="As for show, of one publication.")] = None,
+    tick: Annotated[str | None, typer.Option(help="As for show, of one publication.")] = None,
     confidence: Annotated[float, typer.Option(help="The confidence of the intervals.")] = 0.95,
     store: Store = None,
 ) -> None:
@@ -247,7 +252,7 @@ def export(
     from undeleted.curate.curator import Curator
     from undeleted.interfaces.report.exporting import exported
 
-    asked = {"quantile": quantile, "where": where, "by": by}
+    asked = {"quantile": quantile, "where": where, "by": by, "tick": tick}
     if name is None and (cells or any(value not in (None, []) for value in asked.values())):
         raise BadUsage("this needs one publication.", "Name it, as in: undeleted export NAME --by city.")
     if out is not None and not out.parent.is_dir():

@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 from undeleted.curate.curator import Curator
 from undeleted.curate.mechanisms.noisy_count import NoisyCount
 from undeleted.curate.mechanisms.noisy_people import NoisyPeople
+from undeleted.curate.releases.arrivals import Arrivals
 from undeleted.curate.spec import Spec
 from undeleted.curate.stores import bytes_of
 from undeleted.errors import BadSetting
+from undeleted.foundations.intervals import Estimate
 from undeleted.foundations.privacy import account, as_given
 from undeleted.foundations.types import Given, Json
 from undeleted.interfaces.report.result import Result, in_digits, plain, table
@@ -112,8 +114,10 @@ def drowned(spec: Spec, rows: int) -> list[str]:
 def _noisy_rows(curator: Curator) -> int | None:
     for name in curator.publications:
         mechanism = curator.store.mechanisms[name]
-        if isinstance(mechanism, NoisyPeople) or (isinstance(mechanism, NoisyCount) and not mechanism.over):
-            return max(1, round(mechanism.estimate(curator.show(name).release).value))
+        counted: Given = mechanism.mechanism if isinstance(mechanism, Arrivals) else mechanism
+        if isinstance(counted, NoisyPeople) or (isinstance(counted, NoisyCount) and not counted.over):
+            noisy: Estimate = mechanism.estimate(curator.show(name).release)
+            return max(1, round(noisy.value))
     return None
 
 

@@ -1,7 +1,7 @@
 """What a store reports about itself: the same facts and words on the command line and in the service."""
 
 from undeleted.curate.curator import Curator
-from undeleted.foundations.privacy import as_given
+from undeleted.foundations.privacy import account, as_given
 from undeleted.foundations.types import Given, Json
 from undeleted.interfaces.report.plan import Expected, in_force
 from undeleted.interfaces.report.result import Result, in_digits, plain, table
@@ -44,11 +44,14 @@ def status_result(curator: Curator) -> Result:
     store, held = curator.store, curator.status().held
     publications = {expected.name: _described(curator, expected) for expected in in_force(curator)}
     facts = {"store": store.path} | budget_facts(curator) | {"held": held, "publications": publications}
+    ticks = ticks_of(curator)
+    facts |= {"ticks": ticks} if ticks else {}
     pending = f"pending: {store.how_to_erase}" if facts["erasure_pending"] else "nothing is pending"
     text = {
         "store": store.path,
         "version": f"v{facts['version']}",
         "budget": budget_in_words(facts),
+        **({"ticks": _ticks_in_words(ticks)} if ticks else {}),
         "noise": "as at publication: deletions add none",
         "erasure": pending,
         "folding": f"held back: {held:,}" if held else "no deletion is held back",
@@ -56,6 +59,29 @@ def status_result(curator: Curator) -> Result:
     head = ["publication", "kind", "columns", "ε", "± at 95%"]
     lines = [[plain(name), *map(_cell, p.values())] for name, p in publications.items()]
     return Result(facts, text, table([head, *lines]))
+
+
+def ticks_of(curator: Curator) -> Json | None:
+    """How far a table has grown; None if it does not grow."""
+    status, growth = curator.status(), curator.store.growth
+    if growth is None:
+        return None
+    departures = [e for m in growth.mechanisms.values() for e in m.departure_events or ()]
+    hidden = account(departures, curator.budget.delta).epsilon if departures else None
+    return {
+        "closed": status.ticks,
+        "horizon": status.horizon,
+        "next": None if status.due is None else status.due.isoformat(),
+        "max_corrections": growth.first.max_corrections,
+        "leavers": "shown" if not growth.hidden else "hidden",
+        "leavers_epsilon": hidden,
+    }
+
+
+def _ticks_in_words(ticks: Json) -> str:
+    due = f"; the next after {ticks['next'][:16].replace('T', ' ')}" if ticks["next"] else ""
+    hidden = f"; leavers hidden at ε = {ticks['leavers_epsilon']:.3g}" if ticks["leavers_epsilon"] else ""
+    return f"{ticks['closed']:,} of {ticks['horizon']:,} have closed{due}{hidden}"
 
 
 def _described(curator: Curator, expected: Expected) -> Json:

@@ -1,0 +1,56 @@
+"""How a table grows: its clock, its horizon, and what happens to those who leave or correct their record."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from undeleted.curate.publications import part_of, shares
+from undeleted.curate.releases.arrivals import Arrivals
+from undeleted.curate.tick_clock import EVERY, TickClock
+from undeleted.errors import BadSetting
+from undeleted.foundations.privacy import Budget, as_noise
+from undeleted.foundations.types import Given, Json
+
+
+@dataclass(frozen=True)
+class Growing:
+    """People join until the horizon; the publications' budget pays for all of its ticks together.
+
+    `leavers` is the budget that hides who leaves, and that anybody does; without it, deletions show at once.
+
+    >>> Growing("day", horizon=365).horizon
+    365
+    """
+
+    every: str = "day"
+    horizon: int = 365
+    noise: Literal["auto", "factorization", "cohorts", "tree"] = "auto"
+    max_corrections: int = 0
+    leavers: float | Budget | None = None
+
+    def __post_init__(self) -> None:
+        if self.every not in EVERY:
+            raise BadSetting(f"every = {self.every!r} is not a clock.", f"Choose {', '.join(EVERY)}.")
+        if self.leavers is not None and not isinstance(as_noise(self.leavers), Budget):
+            raise BadSetting("leavers is not a budget.", "Give an ε, or a Budget(epsilon, delta).")
+
+    def clock(self) -> TickClock:
+        """The clock, from now on."""
+        return TickClock(self.every, datetime.now(UTC))
+
+    def departures(self, wanted: Mapping[str, tuple[str, float]]) -> Mapping[str, Given]:
+        """Every publication's share of the budget for departures, by its kind and weight."""
+        if self.leavers is None:
+            return {}
+        whole: Given = as_noise(self.leavers)
+        return shares(part_of(whole, 1.0), wanted)
+
+    def of(self, mechanism: Given, departures: Given = None) -> Arrivals:
+        """A mechanism over the table as it grows."""
+        return Arrivals(mechanism, self.horizon, self.noise, self.max_corrections, departures)
+
+    def all_of(self, mechanisms: Mapping[str, Given], wanted: Mapping[str, tuple[str, float]]) -> Json:
+        """All mechanisms, by name."""
+        departures = self.departures(wanted)
+        return {name: self.of(mechanism, departures.get(name)) for name, mechanism in mechanisms.items()}

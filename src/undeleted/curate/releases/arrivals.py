@@ -1,0 +1,469 @@
+"""Running totals of people who join in batches, tick by tick, at one budget per person; and leave any time.
+
+    tick      a row is published, whether anybody came or not
+    forget    Y_r ← Y_r − A_rc s(z)      for somebody who joined at tick c, in every published row r ≥ c
+    total     decoded from the rows; the rows are all that is published, and all that is kept
+
+How batches enter rows (A) is one of three: `factorization` (SquareRoot), `cohorts`, `tree` (BinaryTree).  A
+row to come needs the exact totals of earlier batches, except with cohorts.
+
+After somebody has left, the rows are those of a table without them, with the same noise; rows to
+come are built from those who remain.  Somebody who leaves before their tick closes was never in it.
+
+A correction is made by somebody who stays.  Published at once it would reveal their old record, so the
+difference enters the next batch, under its noise: with at most m corrections, a person moves the rows
+(1 + 2m) times as far.
+
+With hidden leavers (`leavers` is a budget) the rows never change.  Those who left enter rows of their own,
+with noise of their own, at the next tick; the total is the difference.  Rows to come need the leavers too.
+
+Who is who is not known here: the caller sees to it that a person is in one batch, and makes at most m
+corrections.  Whatever a person adds beyond that, the noise was not made for.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import NormalDist
+from typing import Literal
+
+import numpy as np
+
+from undeleted.curate.engines import Totals
+from undeleted.curate.releases.linear import Cells, Linear, add_noise, require_rows
+from undeleted.curate.releases.publishable import Answers, Foreseen, Publishable
+from undeleted.curate.releases.publishable import Rows as ListedRows
+from undeleted.curate.releases.subtracting import Shape
+from undeleted.curate.statistics import Contribution, Declared, Statistic
+from undeleted.curate.statistics import merged as merge
+from undeleted.errors import BadBudget, BadQuestion, BadSetting, TooLarge
+from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, Law
+from undeleted.foundations.intervals import Estimate, standard_deviation
+from undeleted.foundations.privacy import Budget, Event, Noise, Reach, Zcdp, as_noise, calibrate
+from undeleted.foundations.privacy.binary_tree import BinaryTree
+from undeleted.foundations.privacy.calibration import rho_for
+from undeleted.foundations.privacy.cohorts import Cohorts
+from undeleted.foundations.privacy.running_totals import RunningTotals
+from undeleted.foundations.privacy.square_root import BITS, SquareRoot
+from undeleted.foundations.schema import GridColumn, Leaving, Table
+from undeleted.foundations.types import Given, Json
+
+MOST = 2**62  # rows and their noise stay inside 64 bits
+
+
+@dataclass(frozen=True, eq=False)
+class Withdrawal:
+    """What a deletion subtracts: row `first + i` loses series_i times the contribution."""
+
+    first: int
+    series: IntArray
+    contribution: Contribution
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What was published until now: a row of noisy cells for every closed tick.
+
+    With hidden leavers a row has twice as many cells: those of arrivals, then those of departures.
+    """
+
+    value: IntArray
+
+    @property
+    def ticks(self) -> int:
+        """How many ticks have closed."""
+        return len(self.value)
+
+    @property
+    def shape(self) -> Shape:
+        """Nothing of the rows is fixed but their number."""
+        return ()
+
+    def less(self, moved: Withdrawal) -> "Rows":
+        """The rows minus what moved; these rows do not change."""
+        rows = np.array(self.value)
+        for cell, value in moved.contribution.pairs():
+            rows[moved.first : moved.first + moved.series.size, cell] -= moved.series * value
+        return Rows(rows)
+
+
+@dataclass(frozen=True)
+class Arrivals(Publishable, Declared):
+    """A mechanism over a table that grows; its budget pays for all ticks together.
+
+    >>> from undeleted.curate.mechanisms import NoisyCount
+    >>> from undeleted.foundations.coins import seeded
+    >>> from undeleted.foundations.schema import Number, Schema
+    >>> people = Schema([Number("age", min=0, max=120)])
+    >>> running = Arrivals(NoisyCount(Budget(1.0, 1e-6)), horizon=365)
+    >>> monday, tuesday = people.table([30] * 40), people.table([50] * 25)
+    >>> rows = running.tick(running.start(), [running.batch(monday)], seeded(1))
+    >>> rows = running.tick(rows, [running.batch(monday), running.batch(tuesday)], seeded(2))
+    >>> one = running.mechanism.contribution(people.table([30]))
+    >>> left = running.forget(rows, one, joined=0)
+    >>> [float((running.total(left, t) - running.total(rows, t))[0].round(6)) for t in range(2)]
+    [-1.0, -1.0]
+    """
+
+    mechanism: Linear
+    horizon: int
+    noise: Literal["auto", "factorization", "cohorts", "tree"] = "auto"
+    max_corrections: int = 0
+    leavers: Noise | None = None  # the budget of departures, if leavers are hidden
+    bits: int = BITS  # of the factorization's coefficients
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mechanism, Linear):
+            problem = f"{type(self.mechanism).__name__} is not a total: new people cannot be added to it."
+            raise BadSetting(problem, "Publish counts, sums, means, variances, histograms or products.")
+        if self.noise not in ("auto", "factorization", "cohorts", "tree"):
+            remedy = "Choose auto, factorization, cohorts or tree."
+            raise BadSetting(f"noise = {self.noise!r} does not exist.", remedy)
+        whole = isinstance(self.max_corrections, int) and not isinstance(self.max_corrections, bool)
+        if not whole or self.max_corrections < 0:
+            problem = f"max_corrections = {self.max_corrections!r} is not a number of corrections."
+            raise BadSetting(problem, "Choose a whole number, at least 0.")
+        if self.leavers is not None:
+            object.__setattr__(self, "leavers", as_noise(self.leavers))
+        _ = self.factors, self.laws, self.departure_laws
+
+    # -- noise
+
+    @cached_property
+    def factors(self) -> RunningTotals:
+        """How batches enter rows; by default what gives the smallest error at the horizon."""
+        match self.noise:
+            case "factorization":
+                return SquareRoot(self.horizon, self.bits)
+            case "cohorts":
+                return Cohorts(self.horizon)
+            case "tree":
+                return BinaryTree(self.horizon)
+        budget = self.mechanism.budget
+        if not (isinstance(budget, Budget) and budget.delta == 0):
+            return SquareRoot(self.horizon, self.bits)
+        pure: list[RunningTotals] = [Cohorts(self.horizon), BinaryTree(self.horizon)]
+        return min(pure, key=lambda kind: kind.l1 * max(map(kind.spread, self._worst_ticks)))
+
+    @property
+    def _worst_ticks(self) -> tuple[int, ...]:
+        """Ticks at which the total is noisiest: the last, and the last with most digits 1."""
+        return self.horizon - 1, max(0, (1 << (self.horizon.bit_length() - 1)) - 2)
+
+    @property
+    def times_as_far(self) -> int:
+        """How much further a person with all their corrections moves the rows."""
+        return 1 + 2 * self.max_corrections
+
+    @cached_property
+    def laws(self) -> tuple[Law, ...]:
+        """The noise of every block of a row; the same in every row.
+
+        With Gaussian noise rows compose adaptively in zCDP, in L2; with Laplace noise in L1.
+        """
+        return self._calibrated(self.mechanism.budget, self.times_as_far)
+
+    @cached_property
+    def departure_laws(self) -> tuple[Law, ...]:
+        """The same of departures: a person departs once, with the record they have then."""
+        return () if self.leavers is None else self._calibrated(self.leavers, 1)
+
+    def _calibrated(self, budget: Noise, times: int) -> tuple[Law, ...]:
+        statistic, rows = self.mechanism.statistic, self.mechanism.rows_that_count * times
+        if not isinstance(budget, Budget | Zcdp):
+            return self.mechanism.with_laws(_as_laws(budget, len(statistic.blocks))).laws
+        if isinstance(budget, Budget) and budget.delta == 0:
+            if isinstance(self.factors, SquareRoot):
+                rule = 'with a δ, such as Budget(1.0, 1e-6): without one, choose noise = "cohorts" or "tree"'
+                raise BadBudget("budget", budget, rule)
+            pure = [Reach(r.l1 * self.factors.l1, r.l2, r.cells, r.weight) for r in statistic.sensitivity]
+            return calibrate([pure], budget, rows=rows)[0]
+        rho = budget if isinstance(budget, Zcdp) else Zcdp(rho_for(budget))
+        far = [Reach(r.l1, r.l2 * self.factors.norm, r.cells, r.weight) for r in statistic.sensitivity]
+        return calibrate([far], rho, rows=rows)[0]
+
+    @cached_property
+    def events(self) -> list[Event] | None:
+        """What all ticks together cost a person, from the integers that are used."""
+        return self._events(self.laws, self.times_as_far)
+
+    @cached_property
+    def departure_events(self) -> list[Event] | None:
+        """What being among the leavers costs: what hides that somebody left."""
+        return self._events(self.departure_laws, 1) if self.leavers is not None else []
+
+    def _events(self, laws: Sequence[Law], times: int) -> list[Event] | None:
+        events = []
+        for reach, law in zip(self.mechanism.statistic.sensitivity, laws, strict=True):
+            if isinstance(law, DiscreteLaplace):
+                shift: float = reach.l1 * self.factors.l1 * times
+            elif isinstance(law, DiscreteGaussian):
+                shift = reach.l2 * self.factors.norm * times
+            else:
+                return None
+            cells = reach.cells * self.factors.entered * times
+            events.append(Event(law, shift, self.mechanism.rows_that_count, cells=cells))
+        return events
+
+    @property
+    def rho(self) -> float:
+        """The same in zCDP."""
+        return math.inf if self.events is None else math.fsum(event.rho for event in self.events)
+
+    # -- rows
+
+    @property
+    def statistic(self) -> Statistic:
+        return self.mechanism.statistic
+
+    @property
+    def width(self) -> int:
+        """How many cells a row has."""
+        return self.statistic.size * (1 if self.leavers is None else 2)
+
+    def release(self, totals: Totals, coins: Coins) -> Rows:
+        """The first tick: everybody who is there joins in it."""
+        require_rows(totals, self.mechanism.rows_per_person)
+        return self.tick(self.start(), [totals.total(self.statistic)], coins)
+
+    def published_of(self, shape: Shape, answers: Sequence[IntArray]) -> IntArray:
+        """The exact total of the first batch."""
+        return np.concatenate(answers)
+
+    def start(self) -> Rows:
+        """Nothing is published before the first tick closes."""
+        return Rows(np.zeros((0, self.width), dtype=np.int64))
+
+    def batch(self, arrivals: Table | None, corrections: Sequence[tuple[Leaving, Leaving]] = ()) -> IntArray:
+        """The exact total of a batch: who joined, and what was corrected from an old record to a new one."""
+        total = np.zeros(self.statistic.size, dtype=np.int64)
+        for table in (arrivals, *(record for pair in corrections for record in pair)):
+            if isinstance(table, Table) and table.schema.rows_per_person > self.mechanism.rows_per_person:
+                rule = f"at least the {table.schema.rows_per_person} rows per person that the table allows"
+                raise BadBudget("rows_per_person", self.mechanism.rows_per_person, rule)
+        if arrivals is not None and arrivals.rows:
+            self.mechanism.contribution(arrivals).add_to(total)
+        for old, new in corrections:
+            self.difference(old, new).add_to(total)
+        return total
+
+    def difference(self, old: Leaving, new: Leaving) -> Contribution:
+        """What a correction adds to the next batch; forgetting it needs the tick of that batch."""
+        if not self.max_corrections:
+            problem = "corrections were not foreseen, and the noise was not made for them."
+            raise BadSetting(problem, "Set max_corrections before the first tick.")
+        before, after = (list(self.mechanism.contribution(record).pairs()) for record in (old, new))
+        cells = np.array([cell for cell, _ in (*before, *after)], dtype=np.int64)
+        values = np.array([*(-v for _, v in before), *(v for _, v in after)], dtype=np.int64)
+        return merge(cells, values)
+
+    def tick(
+        self,
+        release: Rows,
+        batches: Sequence[IntArray],
+        coins: Coins,
+        departed: Sequence[IntArray] = (),
+    ) -> Rows:
+        """Close a tick: publish one more row, from the exact totals of the batches of those who remain.
+
+        `batches` has one total for every tick so far, this one included; cohorts use the last alone.  If
+        leavers are hidden they remain in these totals, and `departed` has those of who left, by tick.
+        """
+        at = release.ticks
+        self.require_open(at)
+        needed = 1 if isinstance(self.factors, Cohorts) else at + 1
+        if len(batches) < needed:
+            raise BadSetting(f"tick {at} needs the totals of {needed} batches.", "Give one for every tick.")
+        given = dict(enumerate(batches[-needed:], start=at + 1 - needed))
+        left = dict(enumerate(departed))
+        return Rows(np.vstack([release.value, self.noisy(self.exact(at, given, left), coins)]))
+
+    def require_open(self, tick: int) -> None:
+        """Refuse a tick after the horizon: the noise was made for no more."""
+        if tick >= self.horizon:
+            problem = f"all {self.horizon:,} ticks have closed: the noise was made for so many."
+            remedy = "Keep these rows, from which people may still leave, and start new ones for new people."
+            raise BadSetting(problem, remedy)
+
+    def exact(
+        self, tick: int, joined: Mapping[int, IntArray], departed: Mapping[int, IntArray] | None = None
+    ) -> IntArray:
+        """The exact row of a tick, from the totals of the batches that count in it, by their ticks."""
+        parts = [joined] if self.leavers is None else [joined, departed or {}]
+        moves, row = self.factors.row(tick), np.zeros(self.width, dtype=np.int64)
+        for part, batches in enumerate(parts):
+            used = {at: np.asarray(batch, dtype=np.int64) for at, batch in batches.items() if moves[at]}
+            self.require_room(sum(float(np.abs(b).max(initial=0)) * int(moves[at]) for at, b in used.items()))
+            start = part * self.statistic.size
+            for at, batch in used.items():
+                row[start : start + self.statistic.size] += moves[at] * batch
+        return row
+
+    def require_room(self, most: float) -> None:
+        """Refuse rows that might overflow 64-bit integers."""
+        if most > MOST:
+            raise TooLarge("a row", None, MOST, "Choose narrower bounds or a coarser step.")
+
+    def noisy(self, exact: IntArray, coins: Coins) -> IntArray:
+        """A row with its noise."""
+        laws = [self.laws] if self.leavers is None else [self.laws, self.departure_laws]
+        halves = np.split(exact, len(laws))
+        return np.concatenate(
+            [add_noise(self.statistic, law, half, coins) for law, half in zip(laws, halves, strict=True)]
+        )
+
+    def forget(
+        self, release: Given, contribution: Contribution, *, joined: int, until: int | None = None
+    ) -> Given:
+        """The rows without a record that counted from the tick `joined` on; it cannot access the data.
+
+        A record that was corrected counted until the tick of the correction.  In a tick that has not closed,
+        nobody is in any row.  Rows do not change if leavers are hidden.
+        """
+        return release.less(self.moves(release.ticks, contribution, joined, until))
+
+    def moves(self, ticks: int, contribution: Contribution, joined: int, until: int | None) -> Withdrawal:
+        """By how much the published rows change."""
+        series = np.array(self.factors.column(joined, ticks))
+        if until is not None and until < ticks:
+            series[until - joined :] -= self.factors.column(until, ticks)
+        return Withdrawal(joined, series if self.leavers is None else series[:0], contribution)
+
+    # -- answers
+
+    def total(self, release: Rows, tick: int | None = None) -> FloatArray:
+        """The running totals at the end of a tick (the last by default), of those who remain."""
+        decoded = self.factors.decode(release.value, self._tick(release, tick))
+        if self.leavers is None:
+            return decoded
+        arrived, left = np.split(decoded, 2)
+        difference: FloatArray = arrived - left
+        return difference
+
+    def error(self, tick: int) -> float:
+        """The standard deviation of a total at a tick, in units of one release with the same budget.
+
+        Without hidden leavers and corrections, whose noise comes on top.
+        """
+        pure = isinstance(self.laws[0], DiscreteLaplace)
+        return (self.factors.l1 if pure else self.factors.norm) * self.factors.spread(tick)
+
+    @property
+    def kind(self) -> str:
+        return self.mechanism.kind
+
+    @property
+    def steady(self) -> bool:  # type: ignore[override]
+        return self.mechanism.steady
+
+    @property
+    def columns(self) -> tuple[GridColumn, ...]:
+        return self.mechanism.columns
+
+    @property
+    def over(self) -> Given:
+        """The columns that a model predicts from."""
+        mechanism: Given = self.mechanism
+        return mechanism.over
+
+    @property
+    def rows_per_person(self) -> int:
+        return self.mechanism.rows_per_person
+
+    @property
+    def questions(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (*self.mechanism.questions, "tick")
+
+    def read(self, release: Rows, tick: int | None, confidence: float) -> tuple[Linear, Cells]:
+        """The mechanism with the noise of a running total, and its cells at the end of a tick."""
+        at = self._tick(release, tick)
+        cells = Cells(np.rint(self.total(release, at)).astype(np.int64))
+        return self.mechanism.with_laws(self._laws_at(at, confidence)), cells
+
+    def answers(self, release: Rows, asked: Mapping[str, Given], confidence: float) -> Answers:
+        """The mechanism's answers from the running totals, with intervals for their noise.
+
+        `tick` is a tick that has closed, or "all" for every one.
+        """
+        asked = dict(asked)
+        wanted = asked.pop("tick", None)
+        if wanted != "all":
+            mechanism, cells = self.read(release, _number(wanted), confidence)
+            yield from mechanism.answers(cells, asked, confidence)
+            return
+        for tick in range(release.ticks):
+            mechanism, cells = self.read(release, tick, confidence)
+            for label, answer in mechanism.answers(cells, asked, confidence):
+                named: Json = ({"of": label} if label else {}) if isinstance(label, str) else dict(label)
+                yield {"tick": tick, **named}, answer
+
+    def estimate(self, release: Rows, confidence: float = 0.95) -> Estimate:
+        mechanism, cells = self.read(release, None, confidence)
+        return mechanism.estimate(cells, confidence)
+
+    def predictions(self, release: Rows, codes: Given) -> ListedRows:
+        mechanism, cells = self.read(release, None, 0.95)
+        return mechanism.predictions(cells, codes)
+
+    def rows(self, release: Rows) -> ListedRows:
+        """The published rows as they are, with their noise."""
+        halves = {"arrivals": 0, "departures": self.statistic.size} if self.leavers is not None else {"": 0}
+        return [
+            {"tick": tick} | ({"of": name} if name else {}) | listed
+            for tick, row in enumerate(release.value)
+            for name, start in halves.items()
+            for listed in self.mechanism.rows(Cells(row[start : start + self.statistic.size]))
+        ]
+
+    def foreseen(self, rows: float) -> Foreseen:
+        """The interval at the horizon, where it is widest."""
+        one = self.mechanism.with_laws(self._laws_at(self.horizon - 1, 0.95)).foreseen(rows)
+        return replace(one, of=f"{one.of}, after {self.horizon:,} ticks")
+
+    def _laws_at(self, tick: int, confidence: float) -> tuple[Law, ...]:
+        """Laws that are at least as wide, at this confidence, as the noise of the totals at a tick."""
+        departures: Iterator[Law | None] = iter(self.departure_laws or [None] * len(self.laws))
+        return tuple(
+            self._in_all(law, other, tick, confidence)
+            for law, other in zip(self.laws, departures, strict=True)
+        )
+
+    def _in_all(self, law: Law, departures: Law | None, tick: int, confidence: float) -> Law:
+        """A law that is at least as wide, at this confidence, as the noise of a total and its rounding.
+
+        Sums of Laplace noise lie between a Laplace and a normal law of the same variance.
+        """
+        times = self.factors.spread(tick)
+        if departures is None and times == 1 and self.factors.largest == 1:
+            return law
+        squares = standard_deviation(law) ** 2
+        squares += 0.0 if departures is None else standard_deviation(departures) ** 2
+        spread = math.sqrt(squares * times**2 + 1 / 12)
+        tail = -math.log(1 - confidence) / math.sqrt(2)
+        heavy = isinstance(law, DiscreteLaplace) or isinstance(departures, DiscreteLaplace)
+        if heavy and tail > NormalDist().inv_cdf((1 + confidence) / 2):
+            return DiscreteLaplace(spread / math.sqrt(2))
+        return DiscreteGaussian(spread)
+
+    def _tick(self, release: Rows, tick: int | None) -> int:
+        if not release.ticks:
+            raise BadSetting("no tick has closed yet.", "Nothing is published before the first does.")
+        at = release.ticks - 1 if tick is None else tick
+        if not 0 <= at < release.ticks:
+            raise BadQuestion(f"tick {at} has not closed.", f"Choose from 0 to {release.ticks - 1}.")
+        return at
+
+
+def _as_laws(noise: Given, blocks: int) -> tuple[Law, ...]:
+    """A law for every block."""
+    return noise if isinstance(noise, tuple) else (noise,) * blocks
+
+
+def _number(tick: Given) -> int | None:
+    """A tick that was asked for; None means the last."""
+    try:
+        return None if tick is None else int(tick)
+    except (TypeError, ValueError):
+        raise BadQuestion(f"{tick!r} is not a tick.", 'Give its number, or "all".') from None

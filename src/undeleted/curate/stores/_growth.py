@@ -1,0 +1,380 @@
+"""A table that grows, in an open store: people are taken in, ticks close, records are corrected.
+
+    add        records wait with the tick that is open
+    tick       one transaction: the exact row of those who remain, its noise, and the number of closed ticks
+    correct    the old record counts until the open tick, and the new one from then on
+
+The digest is a chain over the noise of all rows, in their order.  If leavers are hidden, rows never change,
+and the chain is over the rows themselves.
+"""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from undeleted.curate.releases.arrivals import Arrivals, Rows, Withdrawal
+from undeleted.curate.statistics import Contribution
+from undeleted.curate.stores._buckets import TAG
+from undeleted.curate.stores._records import NEVER, SPAN, Records, Span, tag_of
+from undeleted.curate.stores._tick_rows import TICKS, TickRows
+from undeleted.errors import AlreadyJoined, BadSetting, StoreError
+from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.coins import Coins
+from undeleted.foundations.privacy.cohorts import Cohorts
+from undeleted.foundations.schema import Table
+from undeleted.foundations.types import Given, Json
+
+if TYPE_CHECKING:
+    from undeleted.curate.stores._store import Store
+
+EXACT = 2.0**53  # products of floats below it are exact
+START = ""  # the chain before the first tick
+
+
+@dataclass(frozen=True)
+class Added:
+    """What `add` did: people taken in, and people who were there already."""
+
+    added: int
+    there: int
+    tick: int  # they are published when this tick closes
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """What `correct` did: people corrected, people whose record is the same, and ids that are not there."""
+
+    corrected: int
+    unchanged: int
+    unknown: int
+    tick: int  # the corrections are published when this tick closes
+
+
+class PendingRows:
+    """A stand-in for the rows during a deletion: it records what the store must subtract."""
+
+    __slots__ = ("gone", "ticks")
+
+    def __init__(self, ticks: int) -> None:
+        self.ticks, self.gone = ticks, list[Withdrawal]()
+
+    def less(self, moved: Withdrawal) -> "PendingRows":
+        self.gone.append(moved)
+        return self
+
+
+def linked(key: bytes, before: str, row: IntArray) -> str:
+    """The chain with one more row."""
+    digest = blake2b(bytes.fromhex(before), key=bytes(key), person=b"undeleted-ticks", digest_size=32)
+    digest.update(row.astype("<i8").tobytes())
+    return digest.hexdigest()
+
+
+class Growth:
+    """What an open store knows about its ticks."""
+
+    def __init__(self, mechanisms: Mapping[str, Arrivals], meta: Mapping[str, str]) -> None:
+        self.mechanisms = dict(mechanisms)
+        self.ticks = int(meta["ticks"])
+        self.at = float(meta["at"])  # when the last one closed
+        self.layout = TickRows(tuple(m.width for m in self.mechanisms.values()))
+
+    @property
+    def first(self) -> Arrivals:
+        return next(iter(self.mechanisms.values()))
+
+    @property
+    def hidden(self) -> bool:
+        """Whether leavers are hidden."""
+        return self.first.leavers is not None
+
+    @property
+    def forgets_at_ticks(self) -> bool:
+        """Whether nothing of a hidden leaver is needed once they are in a row."""
+        return self.hidden and all(isinstance(m.factors, Cohorts) for m in self.mechanisms.values())
+
+    def is_open(self) -> bool:
+        return self.ticks < self.first.horizon
+
+    def require_open(self) -> None:
+        """Refuse newcomers and corrections after the horizon."""
+        if not self.is_open():
+            problem = f"all {self.first.horizon:,} ticks have closed: nobody can join any more."
+            remedy = (
+                "Publish newcomers into a new store, with ticks of its own; from this one people can leave."
+            )
+            raise BadSetting(problem, remedy)
+
+    # -- leaving
+
+    def forget(self, records: Records, rows: Sequence[bytes]) -> tuple[dict[int, IntArray], bool]:
+        """Let every mechanism forget these rows: what to subtract by chunk, and if anybody was published."""
+        falling = {name: PendingRows(self.ticks) for name in self.mechanisms}
+        published = False
+        for span, gone in self._by_span(records, rows):
+            published |= span.joined < self.ticks
+            for name, mechanism in self.mechanisms.items():
+                contribution = mechanism.mechanism.contribution(gone)
+                mechanism.forget(falling[name], contribution, joined=span.joined, until=span.end)
+        moves = {number: falling[name].gone for number, name in enumerate(self.mechanisms)}
+        return self.layout.moved(moves), published
+
+    def _by_span(self, records: Records, rows: Sequence[bytes]) -> Iterator[tuple[Span, Given]]:
+        """Rows with the same span together; a single one as a plain record, which is quicker."""
+        groups: dict[bytes, list[bytes]] = {}
+        for row in rows:
+            groups.setdefault(row[:SPAN], []).append(row)
+        for several in groups.values():
+            one = len(several) == 1
+            gone = records.one(several[0]) if one else records.unpack(b"".join(several))
+            yield records.span_of(several[0]), gone
+
+    def hide(self, records: Records, rows: Mapping[bytes, Sequence[bytes]]) -> list[bytes]:
+        """The slots that stay when these people leave a table that hides it: without a tag that is theirs."""
+        slots = []
+        for several in rows.values():
+            tag, spans = os.urandom(TAG), [records.span_of(row) for row in several]
+            if all(span.joined == self.ticks for span in spans):
+                continue  # they were never published
+            for row, span in zip(several, spans, strict=True):
+                left = self.ticks if span.until == NEVER else NEVER
+                slots.append(tag + replace(span, left=left).as_bytes() + row[SPAN:])
+        return slots
+
+    # -- what records add to rows
+
+    def parts(self, records: Records, slots: Iterable[Given]) -> Iterator[tuple[Span, Table]]:
+        """The records of a store, in tables whose rows have one span."""
+        for block in slots:
+            rows = np.ascontiguousarray(block[:, TAG:])
+            if not len(rows):
+                continue
+            spans = records.spans(rows)
+            order = np.lexsort(spans.T)
+            ends = np.flatnonzero((np.diff(spans[order], axis=0) != 0).any(axis=1)) + 1
+            for chosen in np.split(order, ends):
+                span = Span(*(int(tick) for tick in spans[chosen[0]]))
+                yield span, records.unpack(rows[chosen].tobytes())
+
+    def exact(self, records: Records, slots: Iterable[Given]) -> IntArray:
+        """The exact row of the tick that closes now, of all publications."""
+        row = np.zeros(self.layout.width, dtype=np.int64)
+        enters = {name: m.factors.row(self.ticks) for name, m in self.mechanisms.items()}
+        bounds = dict.fromkeys(self.mechanisms, 0.0)
+        for span, table in self.parts(records, slots):
+            for number, (name, mechanism) in enumerate(self.mechanisms.items()):
+                moves, start = enters[name], self.layout.offsets[number]
+                contribution: Contribution | None = None
+                for times, at in self._times(span, moves, start, mechanism):
+                    contribution = contribution or mechanism.mechanism.contribution(table)
+                    values = np.asarray(contribution.values)
+                    bounds[name] += float(np.abs(values).max(initial=0)) * abs(times)
+                    mechanism.require_room(bounds[name])
+                    Contribution(contribution.cells, values * times).add_to(
+                        row[at : at + mechanism.statistic.size]
+                    )
+        return row
+
+    def _times(
+        self, span: Span, moves: IntArray, start: int, mechanism: Arrivals
+    ) -> Iterator[tuple[int, int]]:
+        """How often rows with a span count in the row of this tick, and in which half of it."""
+        arrived = self._at(moves, span.joined) - self._at(moves, span.until)
+        if arrived:
+            yield arrived, start
+        if mechanism.leavers is not None and (left := self._at(moves, span.left)):
+            yield left, start + mechanism.statistic.size
+
+    def _at(self, moves: IntArray, tick: int) -> int:
+        return int(moves[tick]) if tick <= self.ticks else 0
+
+    def noisy(self, exact: IntArray, coins: Coins) -> IntArray:
+        """The row with the noise of every publication."""
+        parts = np.split(exact, self.layout.offsets[1:-1])
+        return np.concatenate(
+            [m.noisy(part, coins) for m, part in zip(self.mechanisms.values(), parts, strict=True)]
+        )
+
+    # -- the chain
+
+    def chain(self, key: bytes, records: Records, slots: Iterable[Given], blocks: Iterator[IntArray]) -> str:
+        """The chain over what is in the store; `blocks` are the cells of every block of ticks."""
+        totals = None if self.hidden else self._batches(records, slots)
+        chained, tick = START, 0
+        for data in blocks:
+            rows = self.layout.all_rows(data)[: self.ticks - tick]
+            noise = rows if totals is None else rows - self._exact_rows(totals, tick, len(rows))
+            for row in noise:
+                chained = linked(key, chained, row)
+            tick += len(rows)
+        return chained
+
+    def _batches(self, records: Records, slots: Iterable[Given]) -> IntArray:
+        """The exact totals of all batches that have closed, corrections included."""
+        totals = np.zeros((self.ticks, self.layout.width), dtype=np.int64)
+        for span, table in self.parts(records, slots):
+            for number, mechanism in enumerate(self.mechanisms.values()):
+                start, end = self.layout.offsets[number : number + 2]
+                gone = mechanism.mechanism.contribution(table)
+                for tick, sign in ((span.joined, 1), (span.until, -1)):
+                    if tick < self.ticks:
+                        signed = Contribution(gone.cells, sign * np.asarray(gone.values))
+                        signed.add_to(totals[tick, start:end])
+        return totals
+
+    def _exact_rows(self, totals: IntArray, first: int, count: int) -> IntArray:
+        """The exact rows of some ticks, by one product for each way in which batches enter rows."""
+        exact = np.zeros((count, self.layout.width), dtype=np.int64)
+        for number, mechanism in enumerate(self.mechanisms.values()):
+            cells = slice(*self.layout.offsets[number : number + 2])
+            moves = np.zeros((count, first + count), dtype=np.int64)
+            for i in range(count):
+                moves[i, : first + i + 1] = mechanism.factors.row(first + i)
+            batches = totals[: first + count, cells]
+            if float(np.abs(batches).sum(axis=0).max(initial=0)) * mechanism.factors.largest < EXACT:
+                exact[:, cells] = np.rint(moves.astype(float) @ batches.astype(float)).astype(np.int64)
+            else:
+                exact[:, cells] = moves @ batches
+        return exact
+
+    def after(self, key: bytes, chained: str, row: IntArray, exact: IntArray, at: float) -> Json:
+        """The metadata that a new row changes."""
+        chained = linked(key, chained, row if self.hidden else row - exact)
+        return {"ticks": str(self.ticks + 1), "at": repr(at), "digest": chained}
+
+    def rows_of(self, publication: int, blocks: Iterable[IntArray]) -> Rows:
+        """A publication's rows, from its chunks of every block."""
+        parts = [self.layout.rows_in(publication, data) for data in blocks]
+        return Rows(np.ascontiguousarray(np.concatenate(parts)[: self.ticks]))
+
+
+def first_block(mechanisms: Sequence[Arrivals], row: IntArray) -> IntArray:
+    """The cells of the first block of ticks, with the row of tick 0."""
+    layout = TickRows(tuple(m.width for m in mechanisms))
+    return -np.concatenate(list(layout.row_added(0, row).values()))
+
+
+# -- changes of an open store, each in one transaction
+
+
+def add(store: "Store", table: Table, *, skip: bool, facts: Mapping[str, Given]) -> Added:
+    """Take people in; if some are there already, nobody, or with `skip` only the others.
+
+    `facts` are remembered with them.
+    """
+    with store._extending():
+        growth = _growing(store)
+        growth.require_open()
+        tags = [tag_of(store.key, person) for person in table.ids or ()]
+        there = store._there(list(dict.fromkeys(tags)))
+        if there and not skip:
+            raise AlreadyJoined(len(there))
+        rows = np.array([i for i, tag in enumerate(tags) if tag not in there], dtype=np.int64)
+        if rows.size:
+            packed = store._records.pack(table.take(rows), {}, growth.ticks)
+            store._insert([tags[i] + row.tobytes() for i, row in zip(rows, packed, strict=True)])
+        if facts:
+            meta, shapes = store._read_meta()
+            store._reseal(meta | {"facts": json.dumps(json.loads(meta["facts"]) | dict(facts))}, shapes)
+        new = len({tags[i] for i in rows})
+        return Added(new, len(there), growth.ticks)
+
+
+def tick(store: "Store", expected: int, coins: Coins, at: float) -> bool:
+    """Close the tick of this number, unless another process has closed it meanwhile."""
+    with store._extending():
+        growth = _growing(store)
+        if growth.ticks != expected:
+            return False
+        growth.first.require_open(expected)
+        if not store._records_are_intact():
+            raise StoreError(f"{store.path} is not intact: a record was altered.", "Run `undeleted check`.")
+        exact = growth.exact(store._records, store._slots())
+        row = growth.noisy(exact, coins)
+        meta, shapes = store._read_meta()
+        if expected % TICKS == 0:
+            store._append(len(store._sizes), [(np.zeros(growth.layout.block, dtype=np.int64), None)])
+            meta["sizes"] = json.dumps([*store._sizes, growth.layout.block])
+        store._subtract(growth.layout.row_added(expected, row))
+        meta |= growth.after(store.key, meta["digest"], row, exact, at)
+        if growth.forgets_at_ticks:
+            store._drop([tag for tag, span in _spans(store) if span.left <= expected])
+        state = store._state(write=True)
+        store._write_state(replace(state, version=state.version + 1))
+        store._reseal(meta, shapes)
+        return True
+
+
+def correct(store: "Store", table: Table) -> Corrected:
+    """Replace records at the tick that is open; if somebody has no corrections left, nothing is changed."""
+    with store._extending():
+        growth = _growing(store)
+        growth.require_open()
+        tags = [tag_of(store.key, person) for person in table.ids or ()]
+        packed = store._records.pack(table, {}, growth.ticks)
+        wanted: dict[bytes, list[bytes]] = {}
+        for tag, row in zip(tags, packed, strict=True):
+            wanted.setdefault(tag, []).append(row.tobytes())
+        there = store._lookup(list(wanted))
+        slots, changed, refused = list[bytes](), list[bytes](), 0
+        for tag, rows in there.items():
+            after = _corrected(growth, store._records, rows, wanted[tag])
+            if after is None:
+                refused += 1
+            elif sorted(after) != sorted(rows):
+                changed.append(tag)
+                slots += [tag + row for row in after]
+        if refused:
+            most = growth.first.max_corrections
+            people = "1 person has" if refused == 1 else f"{refused:,} people have"
+            problem = f"{people} no correction left of {most}; nothing was corrected."
+            remedy = "Leave them out: the noise was made for so many corrections (`max_corrections`)."
+            raise BadSetting(problem, remedy)
+        if changed:
+            store._drop(changed)
+            store._insert(slots)
+        return Corrected(len(changed), len(there) - len(changed), len(wanted) - len(there), growth.ticks)
+
+
+def _corrected(
+    growth: Growth, records: Records, rows: list[bytes], wanted: Sequence[bytes]
+) -> list[bytes] | None:
+    """A person's rows after a correction; None if no correction is left."""
+    spans = [records.span_of(row) for row in rows]
+    current = [row for row, span in zip(rows, spans, strict=True) if span.until == NEVER]
+    earlier = [row for row, span in zip(rows, spans, strict=True) if span.until != NEVER]
+    if Counter(row[SPAN:] for row in current) == Counter(row[SPAN:] for row in wanted):
+        return rows
+    since = records.span_of(current[0]).joined
+    if since == growth.ticks:  # not published yet: what waits is replaced
+        before = [row for row in earlier if records.span_of(row).until == growth.ticks]
+        if Counter(row[SPAN:] for row in before) == Counter(row[SPAN:] for row in wanted) and before:
+            others = [row for row in earlier if row not in before]  # the correction is taken back
+            return others + [row[:4] + NEVER.to_bytes(4, "little") + row[8:] for row in before]
+        return earlier + list(wanted)
+    if len({span.until for span in spans} - {NEVER}) >= growth.first.max_corrections:
+        return None
+    ended = [row[:4] + growth.ticks.to_bytes(4, "little") + row[8:] for row in current]
+    return earlier + ended + list(wanted)
+
+
+def _spans(store: "Store") -> Iterator[tuple[bytes, Span]]:
+    """The tags of all rows, and their spans."""
+    for block in store._slots():
+        spans = store._records.spans(np.ascontiguousarray(block[:, TAG:]))
+        for slot, span in zip(block, spans, strict=True):
+            yield slot[:TAG].tobytes(), Span(*(int(tick) for tick in span))
+
+
+def _growing(store: "Store") -> Growth:
+    if store.growth is None:
+        problem = f"{store.path} does not grow: it was published once, without [arrivals]."
+        remedy = "Publish newcomers into a new store whose spec has [arrivals]; people can leave either."
+        raise BadSetting(problem, remedy)
+    return store.growth

@@ -1,0 +1,354 @@
+"""A table that grows, in every kind of store: its rows are those of who remains, whatever happened before.
+
+Covers: curate/stores/_tick_rows.py
+"""
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from support.growing import CITY, Model, X, mechanisms, opened, table
+from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.mechanisms import NoisyHistogram
+from undeleted.curate.releases.arrivals import Arrivals
+from undeleted.curate.stores import Fold, Publishing, copy_store, create_store, open_store
+from undeleted.curate.stores._tick_rows import TICKS, TickRows
+from undeleted.curate.stores.sqlite import MEMORY
+from undeleted.errors import AlreadyJoined, BadSetting, StoreError
+from undeleted.foundations.coins import NoNoise, seeded
+from undeleted.foundations.privacy import Zcdp
+from undeleted.foundations.schema import Schema
+
+POSTGRES = pytest.param("postgres", marks=pytest.mark.services)
+NOISE = Zcdp(0.1)
+OLD = {f"p{i}": i % 10 for i in range(30)}
+
+
+@pytest.fixture(params=["file", POSTGRES])
+def place(request, tmp_path):
+    if request.param == "file":
+        return lambda name="people": str(tmp_path / f"{name}.db")
+    server, mark = request.getfixturevalue("server"), request.getfixturevalue("mark")
+    return lambda name="people": server.url(f"{mark}_{name}", tmp_path / f"{name}.key")
+
+
+def all_rows(store):
+    """The rows of all publications side by side: of arrivals, and of departures."""
+    releases = [store.release(name)[0].value for name in ("people", "table", "sum")]
+    if not store.growth.hidden:
+        return np.concatenate(releases, axis=1), None
+    halves = [np.split(rows, 2, axis=1) for rows in releases]
+    return tuple(np.concatenate([half[i] for half in halves], axis=1) for i in (0, 1))
+
+
+def agrees(store, model):
+    """Whether the store has the rows of the model, and knows it."""
+    factors = store.growth.first.factors
+    arrived, left = all_rows(store)
+    expected, gone = model.rows(factors)
+    if not (
+        left is not None and store.growth.forgets_at_ticks
+    ):  # else leavers are gone from the model's view
+        assert np.array_equal(arrived, expected)
+        assert left is None or np.array_equal(left, gone)
+    assert store.check() == []
+
+
+def machine_over(make, factors, hidden):
+    class Life(RuleBasedStateMachine):
+        """People join, leave, return and are corrected, in any order; ticks close with and without them."""
+
+        @initialize()
+        def start(self):
+            first = {"p0": 3, "p1": 5}
+            self.store = make(first, mechanisms(noise=factors, hidden=hidden))
+            self.model, self.next = Model(hidden, ticks=0), 2
+            self.model.add(first)
+            self.model.ticks = 1
+
+        @rule(values=st.lists(st.integers(0, 9), max_size=3))
+        def join(self, values):
+            people = {f"p{self.next + i}": value for i, value in enumerate(values)}
+            self.next += len(people)
+            assert self.store.add(table(people)).added == len(people)
+            self.model.add(people)
+
+        @rule(data=st.data())
+        @precondition(lambda self: self.model.there)
+        def leave(self, data):
+            person = data.draw(st.sampled_from(sorted(self.model.there)))
+            assert self.store.delete([person, "nobody"]).deleted == 1
+            assert self.store.delete([person]).deleted == 0
+            self.model.leave(person)
+
+        @rule(data=st.data(), value=st.integers(0, 9))
+        @precondition(lambda self: self.model.there)
+        def correct(self, data, value):
+            person = data.draw(st.sampled_from(sorted(self.model.there)))
+            versions = self.model.there[person].versions
+            same = versions[-1][2] == value
+            spent = versions[-1][0] < self.model.ticks and len(versions) > 2
+            back = len(versions) > 1 and versions[-1][0] == self.model.ticks and versions[-2][2] == value
+            if spent and not same:
+                with pytest.raises(BadSetting, match="no correction left of 2; nothing was corrected"):
+                    self.store.correct(table({person: value}))
+                return
+            done = self.store.correct(table({person: value, "nobody": 1}))
+            assert (done.corrected, done.unchanged, done.unknown) == (not same, same, 1)
+            if back:
+                versions.pop()
+                versions[-1][1] = None
+            elif not same:
+                self.model.correct(person, value)
+
+        @rule()
+        def tick(self):
+            assert self.store.tick(self.model.ticks, seeded(1), 1.0)
+            assert not self.store.tick(self.model.ticks, seeded(1), 1.0), "another process has closed it"
+            self.model.ticks += 1
+
+        @invariant()
+        def rows_are_those_of_who_remains(self):
+            agrees(self.store, self.model)
+
+        def teardown(self):
+            if hasattr(self, "store"):
+                self.store.close()
+
+    return Life
+
+
+@pytest.mark.parametrize("hidden", [False, True], ids=["shown", "hidden"])
+@pytest.mark.parametrize("factors", ["factorization", "cohorts", "tree"])
+def test_rows_are_those_of_who_remains_whatever_happened(factors, hidden):
+    life = machine_over(lambda people, published: opened(MEMORY, people, published), factors, hidden)
+    run_state_machine_as_test(life, settings=settings(max_examples=15, stateful_step_count=14, deadline=None))
+
+
+@pytest.mark.parametrize("hidden", [False, True], ids=["shown", "hidden"])
+def test_the_same_in_stores_that_others_may_open(place, hidden):
+    """A life in one sequence, across blocks of ticks; a second process sees all of it."""
+    published = mechanisms(hidden=hidden)
+    with opened(place(), OLD, published) as store, open_store(place()) as other:
+        model = Model(hidden, ticks=0)
+        model.add(OLD)
+        model.ticks = 1
+        for tick in range(1, TICKS + 5):
+            people = {f"q{tick}": tick % 10}
+            (store if tick % 2 else other).add(table(people))
+            model.add(people)
+            assert (other if tick % 2 else store).tick(tick, seeded(tick), float(tick))
+            model.ticks += 1
+            if tick % 20 == 0:
+                leavers = [f"q{tick - 3}", f"p{tick // 20}", f"q{tick - 1}"]
+                assert store.delete(leavers).deleted == 3
+                for person in leavers:
+                    model.leave(person)
+            if tick in (20, 40):
+                other.correct(table({"p9": tick % 7, "q5": 2}))
+                model.correct("p9", tick % 7)
+                if tick == 20:
+                    model.correct("q5", 2)
+            if tick % 20 == 3:
+                agrees(store, model)
+        agrees(other, model)
+        assert store.check() == []
+    with open_store(place()) as again:
+        agrees(again, model)
+
+
+@pytest.mark.parametrize("factors", ["factorization", "cohorts"])
+def test_after_somebody_left_the_store_is_that_of_a_table_in_which_they_never_were(factors):
+    """With noise, and the same coins: row by row, also those that come later."""
+    published = mechanisms(NOISE, noise=factors)
+    stores = [opened(MEMORY, people, published, seeded("same")) for people in (OLD, OLD)]
+    for store, joins in zip(stores, (True, False), strict=True):
+        store.add(table({"x1": 4, "x2": 5} if joins else {"x2": 5}))
+        store.tick(1, seeded("one"), 1.0)
+        if joins:
+            store.correct(table({"x1": 9}))
+        store.tick(2, seeded("two"), 2.0)
+        if joins:
+            assert store.delete(["x1"]).deleted == 1
+        store.tick(3, seeded("three"), 3.0)
+        assert store.check() == []
+    for name in published:
+        one, other = (store.release(name)[0].value for store in stores)
+        assert np.array_equal(one, other)
+
+
+def test_somebody_who_leaves_before_their_tick_leaves_no_trace():
+    """Not even a version."""
+    for hidden in (False, True):
+        store = opened(MEMORY, OLD, mechanisms(hidden=hidden))
+        before, version = all_rows(store), store.version
+        store.add(table({"new": 3}))
+        done = store.delete(["new"])
+        assert (done.deleted, done.version) == (1, version)
+        store.tick(1, seeded(1), 1.0)
+        arrived, left = all_rows(store)
+        expected = Model(hidden, ticks=0)
+        expected.add(OLD)
+        expected.ticks = 2
+        assert np.array_equal(arrived, expected.rows(store.growth.first.factors)[0])
+        assert left is None or not left.any()
+        assert np.array_equal(arrived[:1], before[0])
+
+
+@pytest.mark.parametrize("factors", ["factorization", "cohorts"])
+def test_hidden_leavers_change_nothing_before_the_tick_and_no_id_stays(factors, tmp_path):
+    store = opened(str(tmp_path / "h.db"), OLD, mechanisms(NOISE, noise=factors, hidden=True))
+    before, version = all_rows(store), store.version
+    tags = store.tags()
+    assert store.delete(["p3", "p4"]).deleted == 2
+    assert all(np.array_equal(a, b) for a, b in zip(all_rows(store), before, strict=True))
+    assert store.version == version, "nor does the version tell"
+    assert len(store.tags() & tags) == len(OLD) - 2
+    assert store.delete(["p3"]).deleted == 0
+    store.tick(1, seeded(1), 1.0)
+    kept = len(OLD) - (2 if factors == "cohorts" else 0)  # with cohorts nothing of them is needed any more
+    assert len(store.tags()) == kept
+    assert store.check() == []
+    store.close()
+
+
+def test_people_who_are_there_are_not_counted_twice(place):
+    with opened(place(), OLD, mechanisms()) as store:
+        before = all_rows(store)[0]
+        with pytest.raises(AlreadyJoined, match="2 people are in the store already; nobody was added"):
+            store.add(table({"p1": 1, "p2": 2, "new": 3}))
+        assert store.delete(["new"]).deleted == 0
+        done = store.add(table({"p1": 1, "p2": 2, "new": 3}), skip=True)
+        assert (done.added, done.there) == (1, 2)
+        store.tick(1, seeded(1), 1.0)
+        factors = store.growth.first.factors
+        assert store.release("people")[0].value[1, 0] == factors.row(1) @ [len(OLD), 1]
+        assert np.array_equal(all_rows(store)[0][:1], before)
+
+
+def test_copies_and_new_keys_go_on_with_ticks(place):
+    published = mechanisms(NOISE, hidden=False)
+    with opened(place(), OLD, published) as store:
+        for tick in range(1, TICKS + 2):
+            store.tick(tick, seeded(tick), float(tick))
+        with copy_store(store, place("copy"), new_key=True) as copied:
+            assert copied.check() == []
+            assert np.array_equal(all_rows(copied)[0], all_rows(store)[0])
+            copied.add(table({"new": 1}))
+            assert copied.tick(TICKS + 2, seeded(1), 99.0)
+            assert copied.delete(["p1", "new"]).deleted == 2
+            assert copied.check() == []
+
+
+def test_an_altered_row_or_span_is_noticed(tmp_path):
+    """By somebody who has no key: a cell of a row, and from when a record counts."""
+    import sqlite3
+
+    for change in (
+        "UPDATE cells SET data = zeroblob(8) || substr(data, 9)",
+        "UPDATE meta SET value = '1' WHERE key = 'ticks'",
+    ):
+        place = tmp_path / f"{len(change)}.db"
+        with opened(str(place), OLD, mechanisms(NOISE)) as store:
+            store.add(table({"new": 1}))
+            store.tick(1, seeded(1), 1.0)
+            assert store.check() == []
+        with sqlite3.connect(place) as db:
+            db.execute(change)
+        db.close()
+        try:
+            with open_store(str(place)) as again:
+                assert again.check() != []
+        except StoreError:
+            pass
+
+
+def test_rows_without_noise_or_twice_the_noise_would_be_noticed():
+    """`check` proves that the noise of every row is the one that was drawn."""
+    store = opened(MEMORY, OLD, mechanisms(NOISE))
+    store.tick(1, seeded(1), 1.0)
+    tile = {0: np.eye(1, 480, 61, dtype=np.int64)[0]}
+    with store._writing():
+        store._subtract(tile)
+    assert store.check() != []
+
+
+def test_what_is_impossible_is_refused():
+    store = opened(MEMORY, OLD, mechanisms(horizon=2))
+    with pytest.raises(BadSetting, match="does not hold deletions back"):
+        store.delete(["p1"], Fold(people=2, after=60.0))
+    store.tick(1, seeded(1), 1.0)
+    for change in (lambda: store.add(table({"new": 1})), lambda: store.correct(table({"p1": 1}))):
+        with pytest.raises(BadSetting, match="all 2 ticks have closed: nobody can join"):
+            change()
+    with pytest.raises(BadSetting, match="all 2 ticks have closed"):
+        store.tick(2, seeded(1), 2.0)
+    assert store.delete(["p1"]).deleted == 1, "people can leave for ever"
+    assert store.check() == []
+
+
+@pytest.mark.parametrize("widths", [(1,), (1, 10, 1), (8,), (480, 3), (7, 9)])
+def test_tiles_hold_every_cell_of_every_tick(widths):
+    layout, rng = TickRows(widths), np.random.default_rng(1)
+    ticks = 2 * TICKS + 7
+    rows = rng.integers(-100, 100, (ticks, layout.width))
+    chunks = {c: np.zeros(480, dtype=np.int64) for c in range(layout.tiles * layout.blocks(ticks))}
+    for tick, row in enumerate(rows):
+        for chunk, moved in layout.row_added(tick, row).items():
+            chunks[chunk] -= moved
+    for publication, (start, end) in enumerate(zip(layout.offsets, layout.offsets[1:], strict=False)):
+        parts = [
+            layout.rows_in(publication, np.concatenate([chunks[c] for c in layout.chunks_of(publication, b)]))
+            for b in range(layout.blocks(ticks))
+        ]
+        assert np.array_equal(np.concatenate(parts)[:ticks], rows[:, start:end])
+
+
+def test_a_person_with_several_rows_leaves_with_all_of_them():
+    schema = Schema([X, CITY], id="id", rows_per_person=2)
+
+    def rows(*people):
+        return schema.table(
+            {"id": [p for p, _ in people], "x": [x for _, x in people], "city": ["a"] * len(people)}
+        )
+
+    published = {"table": Arrivals(NoisyHistogram((X,), NoNoise(), rows_per_person=2), 9, max_corrections=1)}
+    first = Arrays(rows(("a", 1), ("a", 1), ("b", 2)))
+    exact = {"table": first.total(published["table"].statistic)}
+    releases = {"table": published["table"].release(first, seeded(1))}
+    facts = {"epsilon": 1.0, "delta": 0.0, "left": 0.0}
+    store = create_store(MEMORY, Publishing(schema, published, releases, first, facts, (), exact, at=0.0))
+    store.add(rows(("c", 3), ("c", 4)))
+    store.tick(1, seeded(1), 1.0)
+    assert store.correct(rows(("c", 4), ("c", 3))).unchanged == 1, "the order of rows is not a change"
+    assert store.correct(rows(("c", 5))).corrected == 1
+    store.tick(2, seeded(1), 2.0)
+    totals = published["table"].total(store.release("table")[0]).round(6)
+    assert totals[:6].tolist() == [0, 2, 1, 0, 0, 1]
+    assert store.delete(["a", "c"]).deleted == 2
+    totals = published["table"].total(store.release("table")[0]).round(6)
+    assert totals[:6].tolist() == [0, 0, 1, 0, 0, 0]
+    assert store.check() == []
+
+
+def test_many_people_make_room(tmp_path):
+    """Buckets are laid out again as people come; everybody is found, and nothing of the old layout stays."""
+    with opened(str(tmp_path / "p.db"), OLD, mechanisms()) as store:
+        count = store._people.buckets.count
+        for tick in range(1, 5):
+            people = {f"n{tick}.{i}": i % 10 for i in range(600)}
+            store.add(table(people))
+            store.tick(tick, seeded(1), float(tick))
+        assert store._people.buckets.count > count
+        assert len(store.tags()) == len(OLD) + 2400
+        assert store.delete([*OLD, *(f"n3.{i}" for i in range(600))]).deleted == len(OLD) + 600
+        assert store.check() == []

@@ -1,0 +1,347 @@
+"""A table that grows, from Python, from a spec and from a database: one budget, every kind of total."""
+
+from datetime import UTC, datetime, timedelta
+
+import duckdb
+import numpy as np
+import pytest
+
+from undeleted import (
+    AlreadyJoined,
+    BadBudget,
+    BadColumns,
+    BadSetting,
+    BadSpec,
+    Boolean,
+    Budget,
+    Category,
+    Curator,
+    Growing,
+    NoisyCount,
+    NoisyMean,
+    Number,
+    Schema,
+    count,
+    histogram,
+    mean,
+    publish,
+    publish_more,
+)
+from undeleted.curate.growing import Growing as Same
+from undeleted.curate.publications import build, kinds
+from undeleted.curate.releases.arrivals import Arrivals
+from undeleted.curate.releases.linear import Linear
+from undeleted.curate.spec import Spec
+from undeleted.curate.tick_clock import TickClock
+from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace
+from undeleted.foundations.privacy import Zcdp, account
+from undeleted.foundations.privacy.binary_tree import BinaryTree
+from undeleted.foundations.privacy.cohorts import Cohorts
+from undeleted.foundations.privacy.square_root import SquareRoot
+
+AGE, CITY = Number("age", min=0, max=119), Category("city", values=("Rome", "Oslo"))
+WIDE = Budget(200.0, 1e-6)  # so that noise hides nothing that these tests look for
+pytestmark = pytest.mark.filterwarnings("ignore::undeleted.errors.WeakPrivacyWarning")
+
+
+def people(first, n, age=40):
+    ids = [f"p{i}" for i in range(first, first + n)]
+    return {"pid": ids, "age": [age] * n, "city": ["Rome", "Oslo"] * (n // 2)}
+
+
+def grown(**settings):
+    grows = Growing(**({"every": "manual", "horizon": 50} | settings))
+    return publish(people(0, 1000), id="pid", budget=WIDE, grows=grows, n=count(), ages=mean(AGE, by=CITY))
+
+
+def total(curator, **asked):
+    return curator.show("n").to_arrow(**asked).to_pylist()[0]["estimate"]
+
+
+def test_a_table_grows_in_six_lines():
+    curator = grown()
+    assert curator.add(people(1000, 400, age=60)).added == 400
+    assert total(curator) == pytest.approx(1000, abs=30)
+    assert curator.tick().ticks == 2
+    assert total(curator) == pytest.approx(1400, abs=30)
+    assert total(curator, tick=0) == pytest.approx(1000, abs=30)
+    curator.delete(*(f"p{i}" for i in range(500)))
+    assert total(curator) == pytest.approx(900, abs=30)
+    assert total(curator, tick=0) == pytest.approx(500, abs=30), "they are gone from earlier ticks as well"
+    history = curator.show("ages").to_pandas(tick="all")
+    assert list(history.columns[:3]) == ["publication", "tick", "city"]
+    assert history.groupby("tick").size().tolist() == [2, 2]
+    assert curator.left == 0.0
+    assert curator.check() == []
+    assert Same is Growing
+
+
+def test_the_budget_pays_for_all_ticks():
+    curator = grown(max_corrections=1)
+    mechanisms = curator.store.mechanisms.values()
+    assert account(curator.events, WIDE.delta).epsilon <= WIDE.epsilon
+    assert account([*curator.events, *curator.events], WIDE.delta).epsilon > 1.2 * WIDE.epsilon
+    assert all(isinstance(m, Arrivals) for m in mechanisms)
+    with pytest.raises(BadSetting, match="pays for all of its ticks"):
+        curator.publish_more({"more": NoisyCount(Budget(0.1))})
+
+
+def test_corrections_show_after_the_next_tick():
+    curator = grown(max_corrections=1)
+    older = {"pid": [f"p{i}" for i in range(0, 1000, 2)], "age": [100] * 500, "city": ["Rome"] * 500}
+    before = curator.show("ages").to_arrow().to_pylist()
+    assert curator.correct(older).corrected == 500
+    assert curator.show("ages").to_arrow().to_pylist() == before
+    curator.tick()
+    [rome, oslo] = curator.show("ages").to_arrow().to_pylist()
+    assert rome["estimate"] == pytest.approx(100, abs=5)
+    assert oslo["estimate"] == pytest.approx(40, abs=5)
+    assert total(curator) == pytest.approx(1000, abs=30)
+    with pytest.raises(BadSetting, match="no correction left of 1"):
+        curator.correct(people(0, 2, age=7))
+
+
+def test_hidden_leavers_show_at_the_next_tick_and_erasure_is_not_claimed():
+    curator = grown(leavers=WIDE)
+    before = total(curator)
+    done = curator.delete(*(f"p{i}" for i in range(400)))
+    assert (done.deleted, done.version, done.erased) == (400, 1, False)
+    assert total(curator) == before
+    curator.tick()
+    assert total(curator) == pytest.approx(600, abs=40)
+    assert curator.check() == []
+
+
+def test_ticks_that_were_missed_are_closed_late_one_by_one():
+    curator = grown(every="day")
+    start = curator.clock.start
+    assert curator.tick(start + timedelta(hours=23)).closed == 0
+    done = curator.tick(start + timedelta(days=3, hours=1))
+    assert (done.closed, done.ticks, done.due) == (3, 4, start + timedelta(days=4))
+    with pytest.raises(BadSetting, match="ticks close in order"):
+        curator.tick(start + timedelta(days=2))
+    assert curator.status().ticks == 4
+    assert curator.tick(start + timedelta(days=400)).ticks == 50, "no further than the horizon"
+    with pytest.raises(BadSetting, match="all 50 ticks have closed"):
+        curator.tick(start + timedelta(days=401))
+    with pytest.raises(BadSetting, match="nobody can join any more"):
+        curator.add(people(5000, 2))
+    assert curator.delete("p1").deleted == 1
+
+
+def test_everything_that_is_a_total_grows():
+    """Every kind of a spec over a small table: after a tick the answers are of all who are there."""
+    x, y, flag, other = (
+        Number("x", min=0, max=7),
+        Number("y", min=0, max=3),
+        Boolean("flag"),
+        Boolean("other"),
+    )
+    schema = Schema([x, y, flag, other, CITY], id="id")
+
+    def table(first, n):
+        some = range(first, first + n)
+        columns = {"x": [i % 8 for i in some], "y": [i % 4 for i in some]}
+        flags = {"flag": [i % 2 == 0 for i in some], "other": [i % 3 == 0 for i in some]}
+        return {"id": [str(i) for i in some]} | columns | flags | {"city": ["Rome", "Oslo"] * (n // 2)}
+
+    grew = []
+    for kind, ((takes, _), *_) in kinds().items():
+        by_key = {"": (), "column": (x,), "columns": (x, y), "features": (x, y)}
+        over = by_key[takes.columns]
+        over = (flag, other)[: len(over)] if over and Number not in takes.of else over
+        target = {True: y, False: CITY}[Number in takes.target] if takes.target else None
+        over = tuple(column for column in over if column is not target)
+        if not takes.noisy:
+            continue
+        mechanism = build(
+            kind, over, target, dict(takes.options), budget=Budget(20.0, 1e-6), rows_per_person=1
+        )
+        if not isinstance(mechanism, Linear):
+            with pytest.raises(BadSetting, match="is not a total"):
+                Arrivals(mechanism, 9)
+            continue
+        statistic = mechanism.statistic
+        assert mechanism.with_laws(mechanism.laws).statistic == statistic, kind
+        used = [c for c in schema.columns if c in statistic.columns] or [x]
+        curator = Curator(Schema(used, id="id") if kind != "people" else schema, WIDE)
+        curator.publish(table(0, 400), {"it": Arrivals(mechanism, 9)}, TickClock("manual", datetime.now(UTC)))
+        curator.add(table(400, 200))
+        curator.tick()
+        curator.delete(*(str(i) for i in range(0, 600, 5)))
+        assert curator.check() == [], kind
+        release = curator.show("it").release
+        exact = mechanism.contribution(
+            curator.schema.table(
+                {k: [v for i, v in enumerate(column) if i % 5] for k, column in table(0, 600).items()}
+            )
+        )
+        expected = np.zeros(statistic.size)
+        exact.add_to(expected)
+        arrivals = curator.store.mechanisms["it"]
+        spread = max(getattr(law, "sigma", 0) or getattr(law, "scale", 0) for law in arrivals.laws)
+        wrong = np.abs(arrivals.total(release) - expected).max()
+        assert wrong < 12 * spread * arrivals.factors.spread(1), kind
+        list(arrivals.answers(release, {}, 0.95))
+        assert arrivals.rows(release)
+        grew.append(kind)
+    assert set(grew) >= {"count", "people", "sum", "mean", "variance", "histogram", "products", "forest"}
+    assert set(grew) >= {"naive-bayes", "linear-regression", "logistic-regression", "pca", "quantiles"}
+
+
+@pytest.mark.parametrize(
+    ("budget", "horizon", "kind", "law"),
+    [
+        (Budget(1.0, 1e-6), 365, SquareRoot, DiscreteGaussian),
+        (Budget(1.0), 365, Cohorts, DiscreteLaplace),
+        (Budget(1.0), 3650, BinaryTree, DiscreteLaplace),
+    ],
+)
+def test_the_noise_that_is_smallest_at_the_horizon_is_chosen(budget, horizon, kind, law):
+    arrivals = Arrivals(NoisyCount(budget), horizon)
+    assert isinstance(arrivals.factors, kind)
+    assert isinstance(arrivals.laws[0], law)
+    assert account(arrivals.events, budget.delta).epsilon == pytest.approx(budget.epsilon, rel=0.1)
+    assert account(arrivals.events, budget.delta).epsilon <= budget.epsilon * (1 + 1e-9)
+
+
+def test_publications_of_one_table_grow_alike():
+    schema = Schema([AGE], id="pid")
+    some = {"pid": ["a", "b"], "age": [1, 2]}
+    for second in (
+        Arrivals(NoisyCount(Budget(0.1, 1e-7)), 10),
+        Arrivals(NoisyCount(Budget(0.1, 1e-7)), 9, max_corrections=1),
+        Arrivals(NoisyCount(Budget(0.1, 1e-7)), 9, leavers=Budget(0.1, 1e-7)),
+        NoisyCount(Budget(0.1, 1e-7)),
+    ):
+        first = Arrivals(NoisyMean(AGE, Budget(0.1, 1e-7)), 9)
+        with pytest.raises(BadSetting, match="share its horizon, corrections and leavers"):
+            Curator(schema, WIDE).publish(some, {"a": first, "b": second})
+    clock = TickClock("day", datetime.now(UTC))
+    with pytest.raises(BadSetting, match="a clock needs mechanisms that grow"):
+        Curator(schema, WIDE).publish(some, {"b": NoisyCount(Budget(0.1))}, clock)
+    for wrong, says in (
+        ({"every": "fortnight"}, "is not a clock"),
+        ({"leavers": "hidden"}, "is not a budget|must be|cannot be"),
+    ):
+        with pytest.raises((BadSetting, BadBudget), match=says):
+            Growing(**wrong)
+
+
+def test_a_table_that_does_not_grow_says_so():
+    curator = publish(people(0, 10), id="pid", budget=1.0, n=count(), columns=[AGE])
+    for change in (lambda: curator.add(people(10, 2)), lambda: curator.correct(people(0, 2)), curator.tick):
+        with pytest.raises(BadSetting, match="does not grow"):
+            change()
+    with pytest.raises(BadSetting, match="reserve cannot be used"):
+        publish(people(0, 10), id="pid", budget=1.0, reserve=0.5, grows=Growing(), n=count(), columns=[AGE])
+    grows = grown()
+    with pytest.raises(BadSetting):
+        publish_more(grows, n2=count(), share=0.1)
+    with pytest.raises(AlreadyJoined):
+        grows.add(people(0, 2))
+
+
+SPEC = """
+[data]
+source = "people.csv"
+id = "pid"
+[columns.age]
+type = "number"
+min = 0
+max = 119
+[budget]
+epsilon = 1
+delta = 1e-6
+[publish.people]
+kind = "count"
+[publish.ages]
+kind = "mean"
+column = "age"
+[arrivals]
+every = "day"
+horizon = 365
+"""
+
+
+def test_a_spec_names_the_clock():
+    spec = Spec.parse(
+        SPEC + 'max_corrections = 2\nleavers = "hidden"\nleavers_epsilon = 0.5\nleavers_delta = 1e-6'
+    )
+    assert (spec.growing.every, spec.growing.max_corrections, spec.growing.leavers.epsilon) == ("day", 2, 0.5)
+    mechanisms = list(spec.mechanisms.values())
+    cost = account([e for m in mechanisms for e in m.events], 1e-6).epsilon
+    assert cost <= 1.0
+    hidden = account([e for m in mechanisms for e in m.departure_events], 1e-6).epsilon
+    assert hidden <= 0.5
+    assert hidden > 0.4
+    assert cost > 0.8
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line", "says"),
+    [
+        ('leavers = "gone"', 20, "`leavers` is not a rule: 'gone'."),
+        ("leavers_epsilon = 1", 20, '`leavers_epsilon` needs leavers = "hidden".'),
+        ('leavers = "hidden"', 20, "[arrivals] needs `leavers_epsilon`, a number."),
+        ('leavers = "hidden"\nleavers_epsilon = -1', 21, "epsilon must be positive and finite"),
+        ("max_corrections = -1", 20, "max_corrections = -1 is not a number of corrections."),
+        ('noise = "less"', 20, "noise = 'less' does not exist."),
+        ("corrections = 1", 20, "[arrivals] has no key `corrections`."),
+    ],
+)
+def test_a_wrong_clock_is_reported_with_its_line(wrong, line, says):
+    with pytest.raises(BadSpec) as caught:
+        Spec.parse(SPEC + wrong)
+    assert says in str(caught.value)
+    assert caught.value.line == line
+
+
+def test_wrong_horizons_and_clocks_and_publications_are_reported_with_their_line():
+    for old, new, line, says in (
+        ("horizon = 365", "horizon = 0", 19, "a horizon of 0 ticks is not possible"),
+        ('every = "day"', 'every = "fortnight"', 18, "every = 'fortnight' is not a clock"),
+        ("delta = 1e-6", "delta = 1e-6\nreserve = 0.5", 12, "`reserve` cannot be used with [arrivals]"),
+        ('kind = "mean"\ncolumn = "age"', 'kind = "k-means"\nfeatures = ["age"]', 15, "is not a total"),
+    ):
+        with pytest.raises(BadSpec) as caught:
+            Spec.parse(SPEC.replace(old, new))
+        assert says in str(caught.value)
+        assert caught.value.line == line, str(caught.value)
+
+
+def test_people_join_from_a_database_by_a_watermark(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect(str(tmp_path / "app.duckdb")) as db:
+        db.execute("CREATE TABLE signups (pid TEXT, age INTEGER, city TEXT, load INTEGER)")
+        db.execute("INSERT INTO signups SELECT 'd' || i, 30, 'Rome', i // 100 FROM range(300) AS t(i)")
+    curator = grown()
+    there = "duckdb://app.duckdb"
+    assert curator.add_from(there, "signups", watermark="load").added == 300
+    assert curator.add_from(there, "signups", watermark="load").added == 0
+    with duckdb.connect(str(tmp_path / "app.duckdb")) as db:
+        db.execute("INSERT INTO signups SELECT 'e' || i, 30, 'Oslo', 3 FROM range(50) AS t(i)")
+    assert curator.add_from(there, "signups", watermark="load").added == 50
+    with pytest.raises(AlreadyJoined, match="350 people"):
+        curator.add_from(there, "signups")
+    with pytest.raises(BadColumns, match="not in signups"):
+        curator.add_from(there, "signups", watermark="when")
+    curator.tick()
+    assert total(curator) == pytest.approx(1350, abs=40)
+    assert curator.check() == []
+
+
+def test_a_histogram_shows_its_cells_at_every_tick():
+    some = people(0, 100)
+    grows = Growing("manual", 5)
+    curator = publish(some, id="pid", budget=WIDE, grows=grows, table=histogram(CITY), columns=[AGE])
+    curator.add(people(100, 10))
+    curator.tick()
+    rows = curator.show("table").to_arrow(tick="all").to_pylist()
+    assert [(row["tick"], row["city"]) for row in rows] == [
+        (0, "Rome"),
+        (0, "Oslo"),
+        (1, "Rome"),
+        (1, "Oslo"),
+    ]
+    assert sum(row["estimate"] for row in rows[2:]) == pytest.approx(110, abs=20)

@@ -154,9 +154,7 @@ def test_everything_that_is_a_total_grows():
         over = tuple(column for column in over if column is not target)
         if not takes.noisy:
             continue
-        mechanism = build(
-            kind, over, target, dict(takes.options), budget=Budget(20.0, 1e-6), rows_per_person=1
-        )
+        mechanism = build(kind, over, target, dict(takes.options), budget=Zcdp(4.0), rows_per_person=1)
         if not isinstance(mechanism, Linear):
             with pytest.raises(BadSetting, match="is not a total"):
                 Arrivals(mechanism, 9)

@@ -4,7 +4,8 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 CORES  ?= 2
-BENCHMARKS := sum_error arrivals median_rank_error grown_release fwht kmeans_line batch_queries_curve exact_verifier survey delete adult publish engines group_by delete_postgres serve third_party false_alarms forgetting accuracy
+GROWING_KILLS ?= 24
+BENCHMARKS := sum_error arrivals growing_store growing_year median_rank_error grown_release fwht kmeans_line batch_queries_curve exact_verifier survey delete adult publish engines group_by delete_postgres serve third_party false_alarms forgetting accuracy
 
 .PHONY: demo report test test-all margins docs lint mutants faults faults-sqlite faults-service faults-postgres bench build clean help
 
@@ -61,12 +62,14 @@ faults: faults-sqlite faults-postgres faults-service  ## kill processes, drop co
 
 faults-sqlite: $(VENV)/.services
 	cd tests && ../$(BIN)/python -m support.kills --kills 200
+	cd tests && ../$(BIN)/python -m support.growing_kills --kills $(GROWING_KILLS)
 
 faults-service: $(VENV)/.services
 	cd tests && ../$(BIN)/python -m support.service_kills --kills 52
 
 faults-postgres: $(VENV)/.services
 	cd tests && ../$(BIN)/python -m support.kills --kills 50 --postgres
+	cd tests && ../$(BIN)/python -m support.growing_kills --kills 12 --postgres
 	cd tests && ../$(BIN)/python -m support.drops --drops 52
 	cd tests && ../$(BIN)/python -m support.crowd --processes 8 --seconds 60
 

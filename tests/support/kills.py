@@ -106,9 +106,14 @@ def _steps(path):
 
 
 def start(job, path, step="", names=()):
+    return start_child("support.kills", job, str(path), step, *names)
+
+
+def start_child(module, *words):
+    """Start a module as a child, which prints what it does."""
     here = str(Path(__file__).parents[1])
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])}
-    command = [sys.executable, "-m", "support.kills", "--child", job, str(path), step, *names]
+    command = [sys.executable, "-m", module, "--child", *words]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
 
 

@@ -16,6 +16,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from support import growing_kills
 from support.growing import CITY, Model, X, mechanisms, opened, table
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.mechanisms import NoisyHistogram
@@ -206,7 +207,8 @@ def test_somebody_who_leaves_before_their_tick_leaves_no_trace():
 
 @pytest.mark.parametrize("factors", ["factorization", "cohorts"])
 def test_hidden_leavers_change_nothing_before_the_tick_and_no_id_stays(factors, tmp_path):
-    store = opened(str(tmp_path / "h.db"), OLD, mechanisms(NOISE, noise=factors, hidden=True))
+    published = mechanisms(NOISE, noise=factors, hidden=True, horizon=3)
+    store = opened(str(tmp_path / "h.db"), OLD, published)
     before, version = all_rows(store), store.version
     tags = store.tags()
     assert store.delete(["p3", "p4"]).deleted == 2
@@ -217,6 +219,14 @@ def test_hidden_leavers_change_nothing_before_the_tick_and_no_id_stays(factors, 
     store.tick(1, seeded(1), 1.0)
     kept = len(OLD) - (2 if factors == "cohorts" else 0)  # with cohorts nothing of them is needed any more
     assert len(store.tags()) == kept
+    assert store.check() == []
+    store.delete(["p5"])
+    store.tick(2, seeded(2), 2.0)
+    assert len(store.tags()) == len(OLD) - 3, "no row is to come, so nothing of them is needed"
+    rows = all_rows(store)
+    assert store.delete(["p6"]).deleted == 1
+    assert len(store.tags()) == len(OLD) - 4
+    assert all(np.array_equal(a, b) for a, b in zip(all_rows(store), rows, strict=True))
     assert store.check() == []
     store.close()
 
@@ -352,3 +362,13 @@ def test_many_people_make_room(tmp_path):
         assert len(store.tags()) == len(OLD) + 2400
         assert store.delete([*OLD, *(f"n3.{i}" for i in range(600))]).deleted == len(OLD) + 600
         assert store.check() == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hidden", [False, True], ids=["shown", "hidden"])
+def test_killed_processes_lose_nothing_and_count_nothing_twice(tmp_path, hidden):
+    """Some of what `make faults` does many times: `kill -9` in add, tick, correct and delete."""
+    facts = growing_kills.run(tmp_path, 8, seed=3 + hidden, hidden=hidden)
+    assert facts["problems"] == []
+    assert facts["inside_a_transaction"] > 0
+    assert facts["acknowledged"] > 0

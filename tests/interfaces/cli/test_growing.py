@@ -121,7 +121,7 @@ def test_hidden_leavers_are_said_to_wait(here, said):
     start(said)
     text = said("delete", "p1")
     assert "version  v1, unchanged" in text
-    assert "erased   pending: " in text
+    assert "erased   pending: leavers are hidden; rows to come need their records, without ids" in text
     assert "leavers hidden at ε" in said("status")
     assert said("status", "--json")["ticks"]["leavers_epsilon"] == pytest.approx(1.0, rel=0.1)
 

@@ -32,6 +32,9 @@ DOCUMENT = {  # every address, and whose it is
     ("POST", "/v1/publications/{name}/predictions"): {"reader", "operator"},
     ("POST", "/v1/publications"): {"operator"},
     ("POST", "/v1/receipts"): {"operator"},
+    ("POST", "/v1/arrivals"): {"operator"},
+    ("POST", "/v1/corrections"): {"operator"},
+    ("POST", "/v1/ticks"): {"operator"},
     ("GET", "/v1/status"): {"operator"},
     ("GET", "/v1/check"): {"operator"},
     ("POST", "/v1/deletions/bulk"): {"operator"},
@@ -45,6 +48,8 @@ BODIES = {
     ("POST", "/v1/deletions/bulk"): ({"Content-Type": "application/x-ndjson"}, b'{"id": "nobody"}\n'),
     ("POST", "/v1/publications"): ({"Content-Type": "application/json"}, json.dumps({"spec": SPEC}).encode()),
     ("POST", "/v1/receipts"): ({"Content-Type": "application/json"}, json.dumps({"spec": SPEC}).encode()),
+    ("POST", "/v1/arrivals"): ({"Content-Type": "application/json"}, b'{"table": "a"}'),
+    ("POST", "/v1/corrections"): ({"Content-Type": "application/json"}, b'{"table": "a"}'),
     ("POST", "/v1/deletions"): ({"Content-Type": "application/json"}, b'{"receipt": "x"}'),
 }
 

@@ -303,7 +303,8 @@ def tick(store: "Store", expected: int, coins: Coins, at: float) -> bool:
             meta["sizes"] = json.dumps([*store._sizes, growth.layout.block])
         store._subtract(growth.layout.row_added(expected, row))
         meta |= growth.after(store.key, meta["digest"], row, exact, at)
-        if growth.forgets_at_ticks:
+        over = expected + 1 == growth.first.horizon
+        if growth.forgets_at_ticks or (growth.hidden and over):
             store._drop([tag for tag, span in _spans(store) if span.left <= expected])
         state = store._state(write=True)
         store._write_state(replace(state, version=state.version + 1))

@@ -492,13 +492,22 @@ class Store(ABC):
         """Whether a deletion leaves the publications as they are until the next tick, to hide who left."""
         return self.growth is not None and self.growth.hidden
 
+    @property
+    def why_pending(self) -> str:
+        """Why something that was deleted is not erased yet, and when it will be."""
+        if self.growth is None or not self.growth.hidden:
+            return self.how_to_erase
+        if self.growth.forgets_at_ticks:
+            return "the next tick erases it, because leavers are hidden until then"
+        return "leavers are hidden; rows to come need their records, without ids, until the horizon"
+
     def _hide(self, tags: Sequence[bytes], dummy_work: bool) -> Deleted:
         """Take the tags from these people's records, and note the tick at which they leave; show nothing."""
         assert self.growth is not None
         wanted = list(dict.fromkeys(tags))
         there = self._lookup(wanted)
         self._drop(list(there))
-        slots = self.growth.hide(self._records, there)
+        slots = self.growth.hide(self._records, there) if self.growth.is_open() else []
         nobody = [os.urandom(TAG) for _ in range(len(wanted) - len(there))] if dummy_work else []
         if slots or nobody:
             self._insert([*slots, *(tag + self._records.blank for tag in nobody)])

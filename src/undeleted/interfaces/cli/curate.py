@@ -168,7 +168,7 @@ def delete(
                 people, fold=fold_of(fold, fold_after), progress=progress.advance, unknown=record
             )
         left = curator.left
-        pending = "" if done.erased else curator.store.how_to_erase
+        pending = "" if done.erased else curator.store.why_pending
     return _deleted(done, before, left, pending, unknown, code=int(strict and done.unknown > 0))
 
 

@@ -7,6 +7,8 @@
                 POST /v1/publications/NAME/predictions  of a model
     operators   POST /v1/publications, /v1/receipts     publish an uploaded table; get its receipts
                 GET  /v1/status, /v1/check
+                POST /v1/arrivals, /v1/corrections      people join a table that grows; records are corrected
+                POST /v1/ticks                          close the ticks that are due
                 POST /v1/deletions/bulk                 one JSON line per id, resumable
                 GET  /v1/deletions/bulk/STREAM          its progress
 
@@ -32,7 +34,11 @@ from undeleted.interfaces.http.access import may, person
 from undeleted.interfaces.http.lists import DuplexResponse, deleted
 from undeleted.interfaces.http.models import (
     Alive,
+    Arrived,
+    Arriving,
     Checked,
+    CorrectedBody,
+    Correcting,
     DataSetBody,
     LeavingBody,
     Left,
@@ -43,6 +49,7 @@ from undeleted.interfaces.http.models import (
     PublishedBody,
     StatusBody,
     Stream,
+    TicksBody,
     ToPredict,
 )
 from undeleted.interfaces.http.problems import documented
@@ -55,8 +62,8 @@ NDJSON = "application/x-ndjson"
 Name = Annotated[str, Path(max_length=256, description="The name of a publication.")]
 Number = Annotated[float | None, Query(allow_inf_nan=False)]
 Texts = Annotated[list[str] | None, Query(max_length=16)]
-QUESTIONS = {"quantile", "low", "high", "where", "by", "correlation", "regression", "confidence"}
-Body = TypeVar("Body", Publish, ToPredict)
+QUESTIONS = {"quantile", "low", "high", "where", "by", "correlation", "regression", "tick", "confidence"}
+Body = TypeVar("Body", Publish, ToPredict, Arriving, Correcting)
 StreamName = r"^[A-Za-z0-9._-]{1,64}$"
 
 api = APIRouter(prefix="/v1")
@@ -145,6 +152,9 @@ async def publication(
     by: Annotated[Texts, Query(description="For a histogram: columns to show it by.")] = None,
     correlation: Annotated[Texts, Query(description="For products: two columns.")] = None,
     regression: Annotated[str | None, Query(max_length=256, description="For products: the target.")] = None,
+    tick: Annotated[
+        str | None, Query(max_length=16, description="Of a table that grows: the number of a tick, or all.")
+    ] = None,
     confidence: Annotated[float, Query(ge=0.01, le=0.999999, description="Of the intervals.")] = 0.95,
 ) -> PublicationBody:
     service = service_of(request)
@@ -164,6 +174,7 @@ async def publication(
         "by": by,
         "correlation": correlation,
         "regression": regression,
+        "tick": tick,
     }
     questions = {k: v for k, v in asked.items() if v is not None and v != []}
     answers = await service.read(name, questions, confidence)
@@ -300,6 +311,51 @@ async def status(request: Request) -> StatusBody:
 async def check(request: Request) -> Checked:
     """Check integrity, and that the noise is what was drawn.  It reads everything; erasure waits for it."""
     return Checked.model_validate(check_result(*await service_of(request).check()).facts)
+
+
+@api.post(
+    "/arrivals",
+    responses=documented(401, 403, 409, 415, 422),
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": Arriving.model_json_schema()}},
+        }
+    },
+    summary="Take people into a table that grows",
+    **operators,
+)
+async def arrive(request: Request) -> Arrived:
+    """They wait in the store until the next tick closes.  If somebody is there already, nobody is added,
+    unless they are to be skipped; then sending the same table again is safe."""
+    sent = await _parsed(request, Arriving)
+    return Arrived.model_validate(await service_of(request).add(sent.table, sent.skip_existing))
+
+
+@api.post(
+    "/corrections",
+    responses=documented(401, 403, 409, 415, 422),
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": Correcting.model_json_schema()}},
+        }
+    },
+    summary="Correct people's records",
+    **operators,
+)
+async def correct(request: Request) -> CorrectedBody:
+    """The differences enter the next tick, under its noise.  Sending the same table again is safe."""
+    sent = await _parsed(request, Correcting)
+    return CorrectedBody.model_validate(await service_of(request).correct(sent.table))
+
+
+@api.post(
+    "/ticks", responses=documented(401, 403, 409, 422), summary="Close the ticks that are due", **operators
+)
+async def tick(request: Request) -> TicksBody:
+    """The service closes ticks by itself when they are due; a manual clock waits for this request."""
+    return TicksBody.model_validate(await service_of(request).tick())
 
 
 @api.get(

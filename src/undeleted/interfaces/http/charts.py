@@ -84,6 +84,49 @@ def widths(past: Iterable[tuple[int, float]]) -> Spec | None:
     )
 
 
+LINES = 6  # that a chart by tick can tell apart
+
+
+def by_tick(answers: Sequence[Mapping[str, Given]]) -> Spec | None:
+    """Every number of a publication at the end of every tick, with its interval."""
+    rows = [
+        {
+            "tick": a["labels"]["tick"],
+            "of": ", ".join(str(v) for k, v in a["labels"].items() if k != "tick") or a["name"],
+            **{end: a[end] if a[end] is not None else a["estimate"] for end in ("estimate", "low", "high")},
+        }
+        for a in answers
+        if isinstance(a["estimate"], int | float) and "tick" in a.get("labels", {})
+    ]
+    names = list(dict.fromkeys(row["of"] for row in rows))
+    if len({row["tick"] for row in rows}) < 2 or len(names) > LINES:
+        return None
+    across = {
+        "field": "tick",
+        "type": "quantitative",
+        "title": "tick",
+        "axis": {"tickMinStep": 1, "format": "d"},
+    }
+    along = {"type": "quantitative", "scale": {"zero": False}, "title": None, "axis": {"format": "~s"}}
+    several: Json = {"strokeDash": {"field": "of", "title": None}} if len(names) > 1 else {}
+    band = {"detail": {"field": "of"}} if several else {}
+    return _spec(
+        rows,
+        120,
+        [
+            _layer(
+                "area",
+                {"color": "@one", "opacity": 0.25},
+                x=across,
+                y=along | {"field": "low"},
+                y2={"field": "high"},
+                **band,
+            ),
+            _layer("line", {"color": "@one"}, x=across, y=along | {"field": "estimate"}, **several),
+        ],
+    )
+
+
 def people(
     rows: Sequence[Mapping[str, Given]], kinds: Mapping[str, str], marks: Sequence[Mapping[str, Given]]
 ) -> Spec:

@@ -41,7 +41,8 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 STREAMED = "/v1/deletions/bulk"  # unlimited in length and time; its lines are limited
-LARGE = (STREAMED, "/v1/publications", "/v1/receipts", "/v1/check")
+TABLES = ("/v1/publications", "/v1/receipts", "/v1/arrivals", "/v1/corrections")
+LARGE = (STREAMED, *TABLES, "/v1/ticks", "/v1/check")
 HEALTH = "/health/"
 AT_ONCE = 1024  # requests in progress, not counting people's deletions
 HELD = 64 * 1024 * 1024  # bytes of requests that are still arriving

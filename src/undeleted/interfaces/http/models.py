@@ -68,6 +68,58 @@ class PublishedBody(BaseModel):
     left: float
 
 
+class Arriving(Sent):
+    """People who join."""
+
+    table: Annotated[str, Field(min_length=1, description="Their records, in CSV with a header.")]
+    skip_existing: Annotated[bool, Field(description="Leave out people who are there already.")] = False
+
+
+class Arrived(BaseModel):
+    """How many people were taken in, and the tick that they wait for."""
+
+    added: int
+    there: int
+    tick: int
+    closes: str | None
+
+
+class Correcting(Sent):
+    """New records of people who are there."""
+
+    table: Annotated[str, Field(min_length=1, description="Their new records, in CSV with a header.")]
+
+
+class CorrectedBody(BaseModel):
+    """How many records were replaced, and the tick that they wait for."""
+
+    corrected: int
+    unchanged: int
+    unknown: int
+    tick: int
+    closes: str | None
+
+
+class TicksBody(BaseModel):
+    """How many ticks were closed, and how many have closed in all."""
+
+    closed: int
+    ticks: int
+    version: int
+    next: str | None
+
+
+class GrowthBody(BaseModel):
+    """How far a table has grown, and what hides its leavers."""
+
+    closed: int
+    horizon: int
+    next: str | None
+    max_corrections: int
+    leavers: str
+    leavers_epsilon: float | None
+
+
 class AnswerBody(BaseModel):
     """One number, or one post, of a publication."""
 
@@ -110,6 +162,7 @@ class StatusBody(BaseModel):
     held_back: bool
     waiting: Annotated[int, Field(description="Requests waiting for their transaction.")]
     erased_within_seconds: float | None
+    ticks: GrowthBody | None = None
 
 
 class Checked(BaseModel):

@@ -121,6 +121,14 @@ async def live(request: Request, version: int = 0, pending: bool = False) -> Res
     return _show(request, "_standing.html", **await _standing(service))
 
 
+async def _history(service: Service, name: str) -> Json | None:
+    """A publication by tick, as a chart; none if there is too much to show."""
+    try:
+        return charts.by_tick(await service.read(name, {"tick": "all"}, 0.95))
+    except UndeletedError:
+        return None
+
+
 async def _standing(service: Service) -> Json:
     if not service.published:
         return {"published": False}
@@ -129,6 +137,7 @@ async def _standing(service: Service) -> Json:
         publication["chart"] = charts.intervals(publication["answers"])
         past = service.widths.get(publication["name"], ())
         publication["widths"], publication["spread"] = charts.widths(past), past[-1][1] if past else None
+        publication["history"] = await _history(service, publication["name"]) if status["ticks"] else None
         publication["steady"] = width_note(publication["kind"])
         publication["posts"] = [
             a["estimate"]

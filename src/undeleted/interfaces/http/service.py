@@ -22,6 +22,7 @@ from undeleted.curate.curator import Curator, Publication
 from undeleted.curate.receipts import Issuer, Receipt, issuer_of
 from undeleted.curate.stores import Deleted, Fold, Store, store_exists
 from undeleted.errors import (
+    BadSetting,
     Busy,
     FalseReceipt,
     Misuse,
@@ -39,7 +40,7 @@ from undeleted.interfaces.http.ticks import Ticks
 from undeleted.interfaces.http.uploads import Uploads
 from undeleted.interfaces.report.exporting import exported
 from undeleted.interfaces.report.questions import shown
-from undeleted.interfaces.report.store_results import budget_facts
+from undeleted.interfaces.report.store_results import budget_facts, ticks_of
 
 log = logging.getLogger("undeleted.http")
 _PUBLISH = "An operator must publish first: POST /v1/publications."
@@ -102,6 +103,11 @@ class Service:
 
     def _open(self) -> None:
         self._writing, self._reading = (Curator.open(self.settings.store) for _ in range(2))
+        if self.settings.fold is not None and self._writing.store.growth is not None:
+            self._writing.close()
+            self._reading.close()
+            problem = "a table that grows does not hold deletions back."
+            raise BadSetting(problem, 'Serve it without --fold; leavers = "hidden" in its spec hides them.')
         for curator in (self._writing, self._reading):
             curator.store.hurry()
         store = self._writing.store
@@ -197,6 +203,7 @@ class Service:
         except StoreError as error:  # its key is wrong: still erase what was deleted
             trouble = error
         writer.fold()
+        self._close_due(writer)
         progress = writer.store.progress
         self.store_health.reached, version = max(self.store_health.reached, progress), progress[0]
         if version != self._seen:  # perhaps by another process: drop the old version's answers
@@ -206,6 +213,16 @@ class Service:
             self._dirty_since = None
         if trouble is not None:
             raise trouble
+
+    def _close_due(self, writer: Curator) -> None:
+        """Close ticks that are due on the clock of a table that grows."""
+        growth = writer.store.growth
+        if growth is None or writer.clock.every == "manual" or not growth.is_open():
+            return
+        due = writer.clock.closes(growth.ticks)
+        if due is not None and due.timestamp() <= time.time():
+            done = writer.tick()
+            log.info("ticks", extra={"facts": {"closed": done.closed, "ticks": done.ticks}})
 
     @property
     def erasure_late(self) -> float:
@@ -243,7 +260,8 @@ class Service:
     @property
     def erased_within(self) -> float | None:
         """Seconds after which no file of the store holds what was deleted; None if that needs a vacuum."""
-        return self.settings.erase_within if self.store.erases_by_itself else None
+        erases = self.store.erases_by_itself and not self.store.keeps_leavers
+        return self.settings.erase_within if erases else None
 
     @property
     def published(self) -> bool:
@@ -314,6 +332,45 @@ class Service:
                 done = writer.delete_tagged([writer.tag(p) for p in people], self.settings.fold)
                 self.store_health.wrote((done.version, done.held))
                 return done
+
+        return await self._in(self._writer, work)
+
+    # -- a table that grows
+
+    async def add(self, table: str, skip_existing: bool) -> Json:
+        """Take in the people of a table."""
+        return await self._from_table(
+            table, lambda curator, file: curator.add(file, skip_existing=skip_existing)
+        )
+
+    async def correct(self, table: str) -> Json:
+        """Correct the records of people."""
+        return await self._from_table(table, lambda curator, file: curator.correct(file))
+
+    async def _from_table(self, table: str, change: Callable[[Curator, Path], Given]) -> Json:
+        """Make a change by a table that is sent; return what it did."""
+
+        def work() -> Json:
+            self._mark_dirty()
+            with self._uploads.file(table) as file, self._writes() as writer:
+                done = vars(change(writer, file))
+                due = writer.status().due
+                return done | {"closes": None if due is None else due.isoformat()}
+
+        _ = self.store  # raises if there is none
+        with self._uploads.taken():
+            return await self._in(self._writer, work)
+
+    async def tick(self) -> Json:
+        """Close the ticks that are due; with a manual clock, one."""
+
+        def work() -> Json:
+            self._mark_dirty()
+            with self._writes() as writer:
+                done = writer.tick()
+                self.store_health.wrote(writer.store.progress)
+                due = None if done.due is None else done.due.isoformat()
+                return {"closed": done.closed, "ticks": done.ticks, "version": done.version, "next": due}
 
         return await self._in(self._writer, work)
 
@@ -434,7 +491,8 @@ class Service:
         """Return the budget spent and what is pending; never the number of people."""
 
         def work() -> Json:
-            return budget_facts(self.curator) | {"held_back": bool(self.curator.status().held)}
+            held_back = bool(self.curator.status().held)
+            return budget_facts(self.curator) | {"held_back": held_back, "ticks": ticks_of(self.curator)}
 
         return await self._in(self._reader, work) | {
             "waiting": self.batches.waiting,

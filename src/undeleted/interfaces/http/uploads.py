@@ -41,12 +41,12 @@ class Uploads:
 
     def publish(self, text: str, table: str) -> None:
         """Publish a table."""
-        with self._sent(text, table) as spec, _named_as_sent(spec, text):
+        with self._sent(text, table) as spec:
             Curator.from_spec(spec, self._store).close()
 
     async def receipts(self, text: str, table: str) -> AsyncIterator[str]:
         """Yield receipts for the people of a table who are in the store, some hundreds at a time."""
-        with self.taken(), self._sent(text, table) as spec, _named_as_sent(spec, text):
+        with self.taken(), self._sent(text, table) as spec:
             curator = await asyncio.to_thread(Curator.open, self._store)
             try:
                 lines = curator.receipts(spec)
@@ -56,28 +56,26 @@ class Uploads:
                 await asyncio.to_thread(curator.close)
 
     @contextlib.contextmanager
+    def file(self, table: str, name: str = "the table") -> Iterator[Path]:
+        """Save a table in a file, which is removed afterwards; errors call it by the name that was sent."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.mkdir(0o700)
+        file = self._folder / "table.csv"
+        try:
+            file.write_text(table, encoding="utf-8")
+            yield file
+        except UndeletedError as error:
+            error.what, error.remedy = (t.replace(str(file), name) for t in (error.what, error.remedy))
+            raise
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    @contextlib.contextmanager
     def _sent(self, text: str, table: str) -> Iterator[Spec]:
         """Save the table in a file; yield the spec with that file as its source."""
         spec = Spec.parse(text)
         if spec.connection is not None or not spec.source.endswith(".csv") or "/" in spec.source:
             remedy = 'Write source = "people.csv" and send the table; for databases use the command line.'
             raise BadUsage("the source of this spec is not a CSV file that can be sent.", remedy)
-        shutil.rmtree(self._folder, ignore_errors=True)
-        self._folder.mkdir(0o700)
-        try:
-            file = self._folder / "table.csv"  # whatever name the sender uses
-            file.write_text(table, encoding="utf-8")
+        with self.file(table, spec.source) as file:
             yield replace(spec, source=str(file))
-        finally:
-            shutil.rmtree(self._folder, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _named_as_sent(spec: Spec, text: str) -> Iterator[None]:
-    """In errors, replace the file's path by the name that the sender used."""
-    path, name = spec.source, Spec.parse(text).source
-    try:
-        yield
-    except UndeletedError as error:
-        error.what, error.remedy = error.what.replace(path, name), error.remedy.replace(path, name)
-        raise

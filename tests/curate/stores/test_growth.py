@@ -245,12 +245,24 @@ def test_people_who_are_there_are_not_counted_twice(place):
         assert np.array_equal(all_rows(store)[0][:1], before)
 
 
-def test_copies_and_new_keys_go_on_with_ticks(place):
+def test_of_two_copies_one_goes_on_with_ticks(place):
+    """A tick that both closed would be drawn twice, at twice the ε."""
     published = mechanisms(NOISE, hidden=False)
     with opened(place(), OLD, published) as store:
         for tick in range(1, TICKS + 2):
             store.tick(tick, seeded(tick), float(tick))
-        with copy_store(store, place("copy"), new_key=True) as copied:
+        with copy_store(store, place("backup")) as backup:
+            for change in (
+                lambda: backup.tick(TICKS + 2, seeded(1), 99.0),
+                lambda: backup.add(table({"n": 1})),
+            ):
+                with pytest.raises(BadSetting, match="is a copy or a backup: its ticks would be drawn again"):
+                    change()
+            assert backup.delete(["p3"]).deleted == 1
+            assert backup.check() == []
+        with copy_store(store, place("copy"), new_key=True, move_budget=True) as copied:
+            with pytest.raises(BadSetting, match="is a copy or a backup"):
+                store.tick(TICKS + 2, seeded(1), 99.0)
             assert copied.check() == []
             assert np.array_equal(all_rows(copied)[0], all_rows(store)[0])
             copied.add(table({"new": 1}))
@@ -282,11 +294,12 @@ def test_an_altered_row_or_span_is_noticed(tmp_path):
             pass
 
 
-def test_rows_without_noise_or_twice_the_noise_would_be_noticed():
-    """`check` proves that the noise of every row is the one that was drawn."""
+@pytest.mark.parametrize("tick", [0, 1])
+def test_a_row_with_other_noise_would_be_noticed(tick):
+    """`check` proves that the noise of every row is the one that was drawn: of the first as of the last."""
     store = opened(MEMORY, OLD, mechanisms(NOISE))
     store.tick(1, seeded(1), 1.0)
-    tile = {0: np.eye(1, 480, 61, dtype=np.int64)[0]}
+    tile = {0: np.eye(1, 480, 60 + tick, dtype=np.int64)[0]}  # a person more in cell 1
     with store._writing():
         store._subtract(tile)
     assert store.check() != []

@@ -378,4 +378,9 @@ def _growing(store: "Store") -> Growth:
         problem = f"{store.path} does not grow: it was published once, without [arrivals]."
         remedy = "Publish newcomers into a new store whose spec has [arrivals]; people can leave either."
         raise BadSetting(problem, remedy)
+    if store.facts.get("closed"):
+        problem = (
+            f"{store.path} is a copy or a backup: its ticks would be drawn again, at the cost of another ε."
+        )
+        raise BadSetting(problem, "Go on in the original; or move it, with `store copy --move-budget`.")
     return store.growth

@@ -86,8 +86,9 @@ def _absent(tags: Sequence[bytes], there: set[bytes]) -> tuple[int, ...]:
 
 
 def _closed(facts: Json) -> Json:
-    """The facts of a store that has nothing left to spend."""
-    return facts if not facts.get("left") else facts | {"left": 0.0, "closed": True}
+    """The facts of a store that has nothing left to spend, and no ticks to close."""
+    spends = facts.get("left") or "clock" in facts
+    return facts | {"left": 0.0, "closed": True} if spends else facts
 
 
 def _retagged(slots: Given, key: bytes | None) -> Given:

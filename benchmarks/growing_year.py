@@ -184,7 +184,8 @@ def main() -> None:
     if sys.argv[1:2] == ["--child"]:
         child(sys.argv[2], sys.argv[3], sys.argv[4:])
         return
-    bench = Bench("growing_year", __doc__ or "", seeds=1, options=options)
+    name = "growing_year_postgres" if "--postgres" in sys.argv else "growing_year"
+    bench = Bench(name, __doc__ or "", seeds=1, options=options)
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
 
         def place(name: str) -> str:

@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from pages import accuracy, audited, definitions, models, serving, sizing, why_not
+from pages import accuracy, audited, definitions, growing, models, serving, sizing, why_not
 from pages._tables import RESULTS
 
 HERE = Path(__file__).parent
@@ -20,6 +20,7 @@ PAGES = {
     "measured/models.md": models.page,
     "measured/sizing.md": sizing.page,
     "measured/serving.md": serving.page,
+    "measured/growing.md": growing.page,
     "explanation/why-not.md": why_not.page,
 }
 KEPT = (
@@ -34,6 +35,10 @@ KEPT = (
     "sizing",
     "delete_postgres",
     "serve",
+    "arrivals",
+    "growing_store",
+    "growing_year",
+    "growing_year_postgres",
 )
 
 

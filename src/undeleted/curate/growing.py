@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
 
 from undeleted.curate.publications import part_of, shares
-from undeleted.curate.releases.arrivals import Arrivals
+from undeleted.curate.releases.arrivals import Arrivals, RowNoise
 from undeleted.curate.tick_clock import EVERY, TickClock
 from undeleted.errors import BadSetting
 from undeleted.foundations.privacy import Budget, as_noise
@@ -25,7 +24,7 @@ class Growing:
 
     every: str = "day"
     horizon: int = 365
-    noise: Literal["auto", "factorization", "cohorts", "tree"] = "auto"
+    noise: RowNoise = "auto"
     max_corrections: int = 0
     leavers: float | Budget | None = None
 

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -50,6 +50,7 @@ from undeleted.foundations.privacy.square_root import BITS, SquareRoot
 from undeleted.foundations.schema import GridColumn, Leaving, Table
 from undeleted.foundations.types import Given, Json
 
+RowNoise: TypeAlias = Literal["auto", "factorization", "cohorts", "tree"]  # how batches enter rows
 MOST = 2**62  # rows and their noise stay inside 64 bits
 
 
@@ -109,7 +110,7 @@ class Arrivals(Publishable, Declared):
 
     mechanism: Linear
     horizon: int
-    noise: Literal["auto", "factorization", "cohorts", "tree"] = "auto"
+    noise: RowNoise = "auto"
     max_corrections: int = 0
     leavers: Noise | None = None  # the budget of departures, if leavers are hidden
     bits: int = BITS  # of the factorization's coefficients
@@ -294,11 +295,11 @@ class Arrivals(Publishable, Declared):
         parts = [joined] if self.leavers is None else [joined, departed or {}]
         moves, row = self.factors.row(tick), np.zeros(self.width, dtype=np.int64)
         for part, batches in enumerate(parts):
-            used = {at: np.asarray(batch, dtype=np.int64) for at, batch in batches.items() if moves[at]}
-            self.require_room(sum(float(np.abs(b).max(initial=0)) * int(moves[at]) for at, b in used.items()))
-            start = part * self.statistic.size
-            for at, batch in used.items():
-                row[start : start + self.statistic.size] += moves[at] * batch
+            used = [at for at in batches if moves[at]]
+            if used:
+                totals = np.array([batches[at] for at in used], dtype=np.int64)
+                self.require_room(float(np.abs(totals).max(axis=1).astype(float) @ moves[used]))
+                row[part * self.statistic.size :][: self.statistic.size] = moves[used] @ totals
         return row
 
     def require_room(self, most: float) -> None:

@@ -119,7 +119,12 @@ def publish(
     from undeleted.curate.curator import Curator
     from undeleted.curate.spec import Spec
     from undeleted.interfaces.report.plan import drowned, summary
-    from undeleted.interfaces.report.store_results import budget_facts, budget_in_words
+    from undeleted.interfaces.report.store_results import (
+        budget_facts,
+        budget_in_words,
+        ticks_in_words,
+        ticks_of,
+    )
 
     at = store_at(store)
     if rows is not None and rows < 1:
@@ -138,8 +143,11 @@ def publish(
             write(curator.receipts(wanted))
             facts["receipts"] = str(receipts)
         expected, said = summary(curator, rows)
+        ticks = ticks_of(curator)
     listed = ", ".join(facts["publications"]) + (" (earlier: nothing was spent)" if curator.already else "")
     text = {"published": listed, "version": facts["version"], "budget": budget_in_words(facts)}
+    if ticks is not None:
+        facts["ticks"], text["ticks"] = ticks, ticks_in_words(ticks)
     text |= {name: facts[name] for name in ("receipts",) if name in facts}
     return Result(facts | expected, text, said)
 

@@ -25,13 +25,13 @@ from undeleted.paper.claim import VERDICTS, ClaimResult, Figure, Setting
 FOLDER = "undeleted.paper.claims"
 FORMAT = 1
 CRASHED = "the claim runs without an error"
-KINDS = "PDM"  # attacks, definitions, mechanisms; then the survey
+KINDS = "PDMG"  # attacks, definitions, mechanisms, beyond the paper; then the survey
 REMEDY = "Name another --out, or add --overwrite."
 LIBRARIES = ("altair", "highspy", "numpy", "opendp", "scipy", "vl-convert-python")
 
 
 def claims() -> list[str]:
-    """P1 … P9, D1 … D5, M1 … M11, survey."""
+    """P1 … P9, D1 … D5, M1 … M11, G4, survey."""
 
     def place(claim: str) -> tuple[int, int]:
         number = claim[1:]

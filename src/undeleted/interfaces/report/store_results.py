@@ -51,7 +51,7 @@ def status_result(curator: Curator) -> Result:
         "store": store.path,
         "version": f"v{facts['version']}",
         "budget": budget_in_words(facts),
-        **({"ticks": _ticks_in_words(ticks)} if ticks else {}),
+        **({"ticks": ticks_in_words(ticks)} if ticks else {}),
         "noise": "as at publication: deletions add none",
         "erasure": pending,
         "folding": f"held back: {held:,}" if held else "no deletion is held back",
@@ -78,7 +78,8 @@ def ticks_of(curator: Curator) -> Json | None:
     }
 
 
-def _ticks_in_words(ticks: Json) -> str:
+def ticks_in_words(ticks: Json) -> str:
+    """How many ticks have closed, when the next does, and what hides who leaves."""
     due = f"; the next after {ticks['next'][:16].replace('T', ' ')}" if ticks["next"] else ""
     hidden = f"; leavers hidden at ε = {ticks['leavers_epsilon']:.3g}" if ticks["leavers_epsilon"] else ""
     return f"{ticks['closed']:,} of {ticks['horizon']:,} have closed{due}{hidden}"

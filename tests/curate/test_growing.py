@@ -14,6 +14,7 @@ from undeleted import (
     BadSpec,
     Boolean,
     Budget,
+    BudgetSpent,
     Category,
     Curator,
     Growing,
@@ -21,6 +22,8 @@ from undeleted import (
     NoisyMean,
     Number,
     Schema,
+    StoreError,
+    WrongType,
     count,
     histogram,
     mean,
@@ -33,7 +36,7 @@ from undeleted.curate.releases.arrivals import Arrivals
 from undeleted.curate.releases.linear import Linear
 from undeleted.curate.spec import Spec
 from undeleted.curate.tick_clock import TickClock
-from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace
+from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace, NoNoise
 from undeleted.foundations.privacy import Zcdp, account
 from undeleted.foundations.privacy.binary_tree import BinaryTree
 from undeleted.foundations.privacy.cohorts import Cohorts
@@ -324,9 +327,61 @@ def test_people_join_from_a_database_by_a_watermark(tmp_path, monkeypatch):
         curator.add_from(there, "signups")
     with pytest.raises(BadColumns, match="not in signups"):
         curator.add_from(there, "signups", watermark="when")
+    for personal in ("pid", "age"):
+        with pytest.raises(BadColumns, match="is kept in the store, and this column is about people"):
+            curator.add_from(there, "signups", watermark=personal)
     curator.tick()
     assert total(curator) == pytest.approx(1350, abs=40)
     assert curator.check() == []
+
+
+def test_watermarks_are_one_database_s_and_never_go_back(tmp_path, monkeypatch):
+    """A process that read an older mark takes nobody in again who has left meanwhile."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b"):
+        with duckdb.connect(str(tmp_path / f"{name}.duckdb")) as db:
+            db.execute("CREATE TABLE signups (pid TEXT, age INTEGER, city TEXT, load INTEGER, note TEXT)")
+            db.execute(f"INSERT INTO signups SELECT '{name}' || i, 30, 'Rome', 1, 'x' FROM range(5) AS t(i)")
+    grows = Growing("manual", 9)
+    first = publish(
+        people(0, 10), id="pid", budget=WIDE, store="s.db", grows=grows, n=count(), ages=mean(AGE, by=CITY)
+    )
+    second = Curator.open("s.db")
+    assert first.add_from("duckdb://a.duckdb", "signups", watermark="load").added == 5
+    assert first.delete("a1", "a2").deleted == 2
+    with pytest.raises(StoreError, match="another process has read this table meanwhile"):
+        second.add_from("duckdb://a.duckdb", "signups", watermark="load", skip_existing=True)
+    assert second.add_from("duckdb://b.duckdb", "signups", watermark="load").added == 5, "another database"
+    with pytest.raises(BadColumns, match="a watermark cannot be of type string"):
+        first.add_from("duckdb://a.duckdb", "signups", watermark="note")
+    second.close()
+    first.close()
+
+
+def test_a_table_of_another_schema_is_refused():
+    curator = grown()
+    other = Schema([Number("age", min=0, max=10**6), CITY], id="pid").table(people(5000, 2, age=10**5))
+    for change in (curator.add, curator.correct):
+        with pytest.raises(WrongType, match="encoded with another schema"):
+            change(other)
+
+
+def test_what_hides_leavers_has_one_budget_and_is_charged_to_it():
+    schema, some, law = Schema([AGE], id="pid"), {"pid": ["a", "b"], "age": [1, 2]}, Budget(0.5, 1e-7)
+
+    def hides(**leavers):
+        return {n: Arrivals(NoisyCount(Budget(0.1, 1e-7)), 9, leavers=law) for n, law in leavers.items()}
+
+    with pytest.raises(BadSetting, match="leavers are hidden without a budget"):
+        Curator(schema, WIDE).publish(some, hides(a=law))
+    with pytest.raises(BadSetting, match="makes no promise of differential privacy to those who leave"):
+        Curator(schema, WIDE).publish(some, hides(a=NoNoise()), leavers=Budget(1.0, 1e-6))
+    with pytest.raises(BudgetSpent):
+        Curator(schema, WIDE).publish(some, hides(a=law, b=law, c=law), leavers=Budget(0.6, 1e-6))
+    curator = Curator(schema, WIDE)
+    curator.publish(some, hides(a=law), leavers=Budget(1.0, 1e-6))
+    assert 0.3 < curator.store.facts["leavers"]["epsilon"] <= 0.51
+    assert curator.store.facts["leavers"]["delta"] == 1e-6
 
 
 def test_a_histogram_shows_its_cells_at_every_tick():

@@ -18,8 +18,9 @@ def test_a_tick_is_due_from_its_time_on_and_not_before(every, tick, closed):
     closes = clock.closes(tick)
     assert clock.closes(tick - 1) < closes < clock.closes(tick + 1)
     closed = min(closed, tick)
-    assert clock.due(closes, closed) == tick + 1
-    assert clock.due(closes - timedelta(seconds=1), closed) == tick
+    assert clock.due(closes, closed, 99) == tick + 1
+    assert clock.due(closes - timedelta(seconds=1), closed, 99) == tick
+    assert clock.due(closes, closed, tick) == tick, "no further than the horizon"
     assert TickClock.from_json(clock.as_json()) == clock
 
 
@@ -34,8 +35,14 @@ def test_months_end_when_they_end():
 
 
 def test_a_manual_clock_is_due_for_one():
-    assert TickClock("manual", START).due(START, 7) == 8
+    assert TickClock("manual", START).due(START, 7, 9) == 8
+    assert TickClock("manual", START).due(START, 9, 9) == 9
     assert TickClock("manual", START).closes(3) is None
+
+
+def test_a_clock_ends_with_the_calendar():
+    assert TickClock("month", START).due(datetime(9999, 12, 31, tzinfo=UTC), 1, 100_000) > 90_000
+    assert TickClock("week", START).closes(10**7) is None
 
 
 def test_times_have_a_zone():

@@ -38,7 +38,8 @@ def publish(path, hidden):
     with Curator(PEOPLE, _budget(), path) as curator:
         departures = law if hidden else None
         grown = {name: grows.of(m, departures) for name, m in mechanisms.items()}
-        curator.publish(table({f"p{i}": i % 100 for i in range(200)}), grown, grows.clock())
+        people = table({f"p{i}": i % 100 for i in range(200)})
+        curator.publish(people, grown, grows.clock(), _budget() if hidden else None)
 
 
 def _budget():

@@ -12,6 +12,7 @@ No message repeats what a driver said: it may contain a password or somebody's v
 import os
 import re
 import shutil
+from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -26,6 +27,12 @@ _SPARK = {
 }
 
 
+def mark_of(connection: str, table: str, column: str) -> str:
+    """The name of a watermark: that of one database's table and column."""
+    parts = (redacted(connection), table, column)
+    return blake2b("\0".join(parts).encode(), digest_size=12).hexdigest()
+
+
 def beyond(rows: Given, name: str, column: str, last: str | None) -> tuple[Given, str | None]:
     """The rows of a table beyond the last watermark, and the largest watermark among them, as text."""
     import ibis
@@ -33,8 +40,8 @@ def beyond(rows: Given, name: str, column: str, last: str | None) -> tuple[Given
     if column not in rows.columns:
         raise BadColumns([column], f"not in {name}.", f"It has {', '.join(rows.columns)}.")
     kind = rows[column].type()
-    if not (kind.is_integer() or kind.is_timestamp() or kind.is_date() or kind.is_string()):
-        raise BadColumns([column], f"a watermark cannot be of type {kind}.", "Choose a number, time or text.")
+    if not (kind.is_integer() or kind.is_timestamp() or kind.is_date()):
+        raise BadColumns([column], f"a watermark cannot be of type {kind}.", "Choose a number or a time.")
     if last is not None:
         rows = rows.filter(rows[column] > ibis.literal(last).cast(kind))
     try:

@@ -40,6 +40,7 @@ from undeleted.curate.stores import (
     Fold,
     Publishing,
     Store,
+    Watermark,
     copy_store,
     create_store,
     open_store,
@@ -247,7 +248,8 @@ class Curator:
         curator = cls(spec.schema, spec.budget, store, keep=spec.keep, i_know=i_know)
         curator._require_a_promise()
         clock = spec.growing.clock() if spec.growing is not None else None
-        growing = curator._growing(spec.mechanisms, clock)
+        hides = spec.growing.budget_of_leavers if spec.growing is not None else None
+        growing = curator._growing(spec.mechanisms, clock, hides)
         with _read(spec, spec.mechanisms) as totals:
             curator._publish(totals, spec.mechanisms, {"spec": spec.text, **growing})
         return curator
@@ -288,11 +290,18 @@ class Curator:
         """What has been published, by name."""
         return () if self._store is None else tuple(self._store.mechanisms)
 
-    def publish(self, data: Given, publications: Mapping[str, Given], clock: TickClock | None = None) -> None:
+    def publish(
+        self,
+        data: Given,
+        publications: Mapping[str, Given],
+        clock: TickClock | None = None,
+        leavers: Budget | None = None,
+    ) -> None:
         """Publish statistics of a table, once; either all of them or none.
 
         An Ibis table is aggregated in its database; any other table is read into memory.  If the mechanisms
-        are `Arrivals`, the table grows: this is tick 0, and `clock` says when the next ones close.
+        are `Arrivals`, the table grows: this is tick 0, and `clock` says when the next ones close.  If they
+        hide leavers, `leavers` is the budget that all of them together may spend on it.
         """
         if self._store is not None:
             remedy = "Deletions update it; publish new people as a new cohort, with a curator of its own."
@@ -300,7 +309,7 @@ class Curator:
         if not isinstance(publications, Mapping) or not publications:
             raise BadSetting("there is nothing to publish.", 'Give {"a name": a mechanism, …}.')
         self._require_a_promise()
-        facts = self._growing(publications, clock)
+        facts = self._growing(publications, clock, leavers)
         used = {column for m in publications.values() for column in getattr(m, "columns", ())}
         if FIRST in used and FIRST not in self.schema.columns:
             self.schema = replace(self.schema, columns=(*self.schema.columns, FIRST))
@@ -314,8 +323,10 @@ class Curator:
                 raise WrongType(problem, "Use the curator's schema: curator.schema.table(rows).")
             self._publish(Arrays(table), publications, facts)
 
-    def _growing(self, publications: Mapping[str, Given], clock: TickClock | None) -> Json:
-        """The clock of a table that grows, as a store keeps it; mechanisms that do not fit are refused."""
+    def _growing(
+        self, publications: Mapping[str, Given], clock: TickClock | None, leavers: Budget | None
+    ) -> Json:
+        """The clock of a table that grows, and what hides its leavers; what does not fit is refused."""
         growing = [m for m in publications.values() if isinstance(m, Arrivals)]
         if not growing:
             if clock is not None:
@@ -325,7 +336,18 @@ class Curator:
         if len(growing) < len(publications) or len(agreed) > 1:
             problem = "all publications of a table that grows share its horizon, corrections and leavers."
             raise BadSetting(problem, "Give each the same Arrivals(…, horizon, max_corrections, leavers).")
-        return {"clock": (clock or TickClock("manual", datetime.now(UTC))).as_json()}
+        facts = {"clock": (clock or TickClock("manual", datetime.now(UTC))).as_json()}
+        if growing[0].leavers is None:
+            return facts
+        if leavers is None:
+            raise BadSetting("leavers are hidden without a budget.", "Give publish(…, leavers=Budget(ε, δ)).")
+        hidden = Ledger(leavers)
+        for name, mechanism in publications.items():
+            if mechanism.departure_events is None:
+                problem = f"{name!r} makes no promise of differential privacy to those who leave."
+                raise BadSetting(problem, "Give its `leavers` a budget.")
+            hidden.charge(name, mechanism.departure_events)
+        return facts | {"leavers": {"epsilon": hidden.spent.epsilon, "delta": leavers.delta}}
 
     def _require_a_promise(self) -> None:
         """Refuse a δ that promises nothing; warn if ε promises next to nothing."""
@@ -438,22 +460,27 @@ class Curator:
         """Take in the people of a database's table; with a watermark, those of rows beyond the last one.
 
         The watermark is a column that only increases, such as the number of a load.  Its largest value that
-        was read is kept in the store, in the same transaction.
+        was read is kept in the store, in the same transaction, readable, and for ever.
         """
-        from undeleted.curate.connections import beyond, connected
+        from undeleted.curate.connections import beyond, connected, mark_of
         from undeleted.curate.engines.ibis import Ibis
 
         _ = self.clock
-        rows, marks = connected(connection, table, Path()), dict(self.store.facts.get("watermarks", {}))
+        rows, mark = connected(connection, table, Path()), None
         if watermark is not None:
-            rows, reached = beyond(rows, table, watermark, marks.get(table))
-            marks[table] = reached
+            if watermark in (*self.schema.names, self.schema.id):
+                problem = "a watermark is kept in the store, and this column is about people."
+                raise BadColumns([watermark], problem, "Choose such as the number of a load.")
+            name = mark_of(connection, table, watermark)
+            last = self.store.facts.get("watermarks", {}).get(name)
+            rows, reached = beyond(rows, table, watermark, last)
+            mark = Watermark(name, last, reached)
         engine = Ibis(self.store.schema, rows, table)
         try:
             records = files.joined(self.store.schema, [files.small(b) for b in engine.blocks()], table)
         finally:
             engine.close()
-        return self.store.add(records, skip=skip_existing, facts={"watermarks": marks} if watermark else {})
+        return self.store.add(records, skip=skip_existing, mark=mark)
 
     def correct(self, data: Given) -> Corrected:
         """Replace the records of these people from the tick that is open.
@@ -479,7 +506,7 @@ class Curator:
         horizon = growth.first.horizon
         growth.first.require_open(ticks)
         closed = 0
-        while ticks < min(horizon, clock.due(at, ticks)):
+        while ticks < clock.due(at, ticks, horizon):
             closed += store.tick(ticks, self._coins, at.timestamp())
             ticks = store.ticks
             if clock.every == "manual":
@@ -493,7 +520,18 @@ class Curator:
         schema = self.store.schema
         if isinstance(data, str | Path):
             return files.read(str(data), schema)
-        return data if isinstance(data, Table) else schema.table(data)
+        table = data if isinstance(data, Table) else schema.table(data)
+        if table.schema != schema:
+            problem = "the table was encoded with another schema."
+            raise WrongType(problem, "Use the store's schema: curator.store.schema.table(rows).")
+        return table
+
+    def receipts_of(self, data: Given) -> Iterator[str]:
+        """The same for the people of any table, such as one that was added."""
+        from undeleted.curate.receipts import issuer_of
+
+        people = self._table(data).ids or []
+        yield from issuer_of(self.store).lines(iter(people), self.store.tags())
 
     def receipts(self, spec: str | Path | Spec) -> Iterator[str]:
         """Yield a line of JSON with the receipt of each person of the spec's table who is in the store.

@@ -38,12 +38,16 @@ class Growing:
         """The clock, from now on."""
         return TickClock(self.every, datetime.now(UTC))
 
+    @property
+    def budget_of_leavers(self) -> Budget | None:
+        """What hides leavers, as a budget."""
+        return None if self.leavers is None else _as_budget(self.leavers)
+
     def departures(self, wanted: Mapping[str, tuple[str, float]]) -> Mapping[str, Given]:
         """Every publication's share of the budget for departures, by its kind and weight."""
         if self.leavers is None:
             return {}
-        whole: Given = as_noise(self.leavers)
-        return shares(part_of(whole, 1.0), wanted)
+        return shares(part_of(_as_budget(self.leavers), 1.0), wanted)
 
     def of(self, mechanism: Given, departures: Given = None) -> Arrivals:
         """A mechanism over the table as it grows."""
@@ -53,3 +57,7 @@ class Growing:
         """All mechanisms, by name."""
         departures = self.departures(wanted)
         return {name: self.of(mechanism, departures.get(name)) for name, mechanism in mechanisms.items()}
+
+
+def _as_budget(given: float | Budget) -> Budget:
+    return given if isinstance(given, Budget) else Budget(given)

@@ -174,7 +174,8 @@ def publish(
         problem = "reserve cannot be used for a table that grows: its budget pays for all ticks."
         raise BadSetting(problem, "Leave it out.")
     asked = {name: (request.kind, request.weight) for name, request in wanted.items()}
-    curator.publish(_table(data, schema), grows.all_of(mechanisms, asked), grows.clock())
+    grown = grows.all_of(mechanisms, asked)
+    curator.publish(_table(data, schema), grown, grows.clock(), grows.budget_of_leavers)
     return curator
 
 

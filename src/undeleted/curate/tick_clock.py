@@ -21,7 +21,7 @@ class TickClock:
     """When ticks close, counted from the first.
 
     >>> clock = TickClock("month", datetime(2026, 1, 31, tzinfo=UTC))
-    >>> str(clock.closes(1))[:10], clock.due(datetime(2026, 3, 30, tzinfo=UTC), closed=1)
+    >>> str(clock.closes(1))[:10], clock.due(datetime(2026, 3, 30, tzinfo=UTC), closed=1, horizon=9)
     ('2026-02-28', 2)
     """
 
@@ -33,9 +33,13 @@ class TickClock:
             raise BadSetting(f"every = {self.every!r} is not a clock.", f"Choose {', '.join(EVERY)}.")
 
     def closes(self, tick: int) -> datetime | None:
-        """When a tick is to be closed; None if the clock is manual."""
-        if self.every == "manual":
+        """When a tick is to be closed; None if the clock is manual, or that is beyond the calendar."""
+        try:
+            return None if self.every == "manual" else self._closes(tick)
+        except (OverflowError, ValueError):
             return None
+
+    def _closes(self, tick: int) -> datetime:
         if self.every == "month":
             years, month = divmod(self.start.month - 1 + tick, 12)
             year, month = self.start.year + years, month + 1
@@ -43,12 +47,12 @@ class TickClock:
             return self.start.replace(year=year, month=month, day=day)
         return self.start + tick * SPANS[self.every]
 
-    def due(self, now: datetime, closed: int) -> int:
+    def due(self, now: datetime, closed: int, horizon: int) -> int:
         """How many ticks shall have closed by now, if so many have; a manual clock is due for one."""
         if self.every == "manual":
-            return closed + 1
+            return min(closed + 1, horizon)
         due = closed
-        while (next_one := self.closes(due)) is not None and next_one <= now:
+        while due < horizon and (next_one := self.closes(due)) is not None and next_one <= now:
             due += 1
         return due
 

@@ -1,6 +1,7 @@
 """What all estimators share: they publish once, keep nothing else, and answer from what was published.
 
 fit       rows → codes on a public grid → mechanism.release: the only use of the data
+partial_fit   further people, as a batch with a release of its own: the releases add up
 forget    rows → codes → the mechanism's forget, from the release and these rows alone
 answer    every fitted attribute, computed on first use and cached until the next deletion
 """
@@ -14,9 +15,11 @@ from typing import Concatenate, ParamSpec, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_random_state, validate_data
 
 from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.releases.arrivals import summed
 from undeleted.curate.releases.bootstrap import redrawn
 from undeleted.curate.releases.subtracting import Owned, Release, Subtracting
 from undeleted.curate.releases.units import spread_of
@@ -32,7 +35,7 @@ from undeleted.foundations.coins import Coins, secure, seeded
 from undeleted.foundations.privacy import Noise, as_noise
 from undeleted.foundations.schema import Schema, Table
 from undeleted.foundations.types import Given
-from undeleted.models._types import Answers, Intervals, Matrix, RowLabels
+from undeleted.models._types import Answers, Intervals, Labelled, Matrix, RowLabels
 from undeleted.models._warnings import warn
 
 Model = TypeVar("Model")
@@ -69,6 +72,12 @@ def restore_on_failure(
             raise
 
     return fitted
+
+
+def if_it_grows(method: Callable[Arguments, Model]) -> Callable[Arguments, Model]:
+    """Decorate `partial_fit`: estimators whose shape was chosen from the first people do not have it."""
+    decorated: Callable[Arguments, Model] = available_if(lambda model: model._grows)(method)
+    return decorated
 
 
 def checked(model: BaseEstimator, *args: Given, **kwargs: Given) -> Given:
@@ -135,12 +144,7 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
     def _publish(self, mechanism: Subtracting, codes: IntArray) -> None:
         """Publish from encoded rows: the only use of the data."""
         self._cap()
-        schema = Schema(list(mechanism.columns))
-        by_name = dict(zip(schema.names, codes.T, strict=True))
-        table = Table(
-            schema, len(codes), by_name, dict.fromkeys(by_name, np.ones(len(codes), dtype=bool)), {}
-        )
-        self._release(mechanism, Arrays(table))
+        self._release(mechanism, Arrays(_table(mechanism, codes)))
 
     def _release(self, mechanism: Given, totals: Given) -> None:
         """Publish from any source of totals, after all parameters were checked."""
@@ -155,11 +159,32 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
         if mechanism.events is None:
             problem = f"{type(self).__name__}: this budget makes no promise of differential privacy."
             warn(f"{problem} Give an ε.", PrivacyLeakWarning)
-        self._mechanism = mechanism
+        self._mechanism = self._of_a_batch = mechanism
+        self._batches = 1
         self._state = self._kept_of(mechanism.release(totals, self._coins()))
         self.budget_ = mechanism.budget
         self._kept: Answers = {}
         self._least = -_BEYOND * self._noise_of_rough_count()
+
+    @if_it_grows
+    def partial_fit(
+        self, X: Matrix, y: RowLabels | None = None, classes: Labelled = None
+    ) -> "ForgettingEstimator":
+        """Take in further people: a batch with the whole budget, because each person is in one batch.
+
+        The noises of the batches add up: after t batches they are √t times as wide.  `forget` is as before.
+        Whoever is in two batches pays twice.  `classes`, if given, must be among the declared ones.
+        """
+        if "_state" not in self.__dict__:
+            fitted: ForgettingEstimator = self.fit(X) if y is None else self.fit(X, y)
+            return fitted
+        batch = self._of_a_batch.release(Arrays(_table(self._of_a_batch, self._codes(X, y))), self._coins())
+        self._state.value += batch.value
+        self._batches += 1
+        self._mechanism = self._of_a_batch.with_laws(summed(self._of_a_batch.laws, self._batches))
+        self._least = -_BEYOND * self._noise_of_rough_count()
+        self._kept = {}
+        return self
 
     def _cap(self) -> int:
         """Validate and return the most rows of one person."""
@@ -255,6 +280,7 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
         """The answers for intervals: without a bias that does not show when the noise is drawn again."""
         return self._answers(values)
 
+    _grows = True  # whether further people can be taken in; a shape that grew was chosen from the first
     _numbers: tuple[str, ...] = ()  # the fitted attributes that have intervals
     _solved_with: tuple[str, ...] = ()  # parameters that may change after fitting: they spend nothing
 
@@ -288,6 +314,13 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
         if hasattr(self.random_state, "noisy"):  # our own coins, for exact worlds
             return self.random_state  # type: ignore[no-any-return]
         return seeded(int(check_random_state(self.random_state).randint(2**31 - 1)))
+
+
+def _table(mechanism: Given, codes: IntArray) -> Table:
+    """Encoded rows as a table of the mechanism's columns."""
+    schema = Schema(list(mechanism.columns))
+    by_name = dict(zip(schema.names, codes.T, strict=True))
+    return Table(schema, len(codes), by_name, dict.fromkeys(by_name, np.ones(len(codes), dtype=bool)), {})
 
 
 def _warn_of_tuning(name: str, budget: Noise) -> None:

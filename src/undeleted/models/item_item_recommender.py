@@ -201,6 +201,8 @@ class ItemItemRecommender(ForgettingEstimator):
         people = np.repeat(np.arange(len(baskets)), [len(basket or ()) for basket in baskets])
         return len(baskets), people.astype(np.int64), np.array(flat, dtype=np.int64)
 
+    _grows = False
+
     def _codes(self, X: Given, y: Given) -> Given:
         return self._baskets(X)
 

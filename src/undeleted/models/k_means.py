@@ -84,6 +84,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ro
     cluster_centers_ = fitted_attribute("cluster_centers_", "One row per cluster.")
     leaves_ = fitted_attribute("leaves_", "The means of the published leaves, one per row.")
     leaf_weights_ = fitted_attribute("leaf_weights_", "The noisy count of rows in each leaf; never below 0.")
+    _grows = False
     _numbers = ("cluster_centers_",)
     _solved_with = ("n_clusters",)
 

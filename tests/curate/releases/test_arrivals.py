@@ -150,7 +150,7 @@ def test_the_error_is_what_is_foreseen_and_intervals_cover(noise, budget):
         one = standard_deviation(law) / arrivals.factors.norm
         assert np.std(wrong) / (arrivals.error(tick) * one) == pytest.approx(1.0, abs=0.05)
         for confidence in (0.5, 0.8, 0.95):
-            low, high = noise_interval(arrivals._in_all(law, None, tick, confidence), confidence)
+            low, high = noise_interval(arrivals._laws_at(tick, confidence)[0], confidence)
             covered = int(((np.rint(wrong) >= low) & (np.rint(wrong) <= high)).sum())
             assert stats.binomtest(covered, wrong.size, confidence, alternative="less").pvalue > ALARM
             assert covered / wrong.size < confidence + 0.05 + 0.6 / np.std(wrong), "it is not wasteful"

@@ -3,7 +3,10 @@
 Covers: curate/stores/_tick_rows.py
 """
 
+import sqlite3
+
 import numpy as np
+import psycopg
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -24,7 +27,7 @@ from undeleted.curate.releases.arrivals import Arrivals
 from undeleted.curate.stores import Fold, Publishing, copy_store, create_store, open_store
 from undeleted.curate.stores._tick_rows import TICKS, TickRows
 from undeleted.curate.stores.sqlite import MEMORY
-from undeleted.errors import AlreadyJoined, BadSetting, StoreError
+from undeleted.errors import AlreadyJoined, BadBudget, BadSetting, StoreError
 from undeleted.foundations.coins import NoNoise, seeded
 from undeleted.foundations.privacy import Zcdp
 from undeleted.foundations.schema import Schema
@@ -273,8 +276,6 @@ def test_of_two_copies_one_goes_on_with_ticks(place):
 
 def test_an_altered_row_or_span_is_noticed(tmp_path):
     """By somebody who has no key: a cell of a row, and from when a record counts."""
-    import sqlite3
-
     for change in (
         "UPDATE cells SET data = zeroblob(8) || substr(data, 9)",
         "UPDATE meta SET value = '1' WHERE key = 'ticks'",
@@ -385,3 +386,109 @@ def test_killed_processes_lose_nothing_and_count_nothing_twice(tmp_path, hidden)
     assert facts["problems"] == []
     assert facts["inside_a_transaction"] > 0
     assert facts["acknowledged"] > 0
+
+
+def test_a_change_that_fails_leaves_the_open_store_as_the_file_is(tmp_path, monkeypatch):
+    """Whatever was taken over inside the transaction: layout, ticks, how far it had come."""
+    with opened(str(tmp_path / "p.db"), OLD, mechanisms()) as store:
+        many = table({f"n{i}": i % 10 for i in range(3000)})
+
+        def full(*_):
+            raise sqlite3.OperationalError("database or disk is full")
+
+        with monkeypatch.context() as patch:  # after the buckets were laid out again
+            patch.setattr(type(store), "_reseal", full)
+            with pytest.raises(StoreError, match="full disk"):
+                store.add(many)
+            with pytest.raises(StoreError, match="full disk"):
+                store.tick(1, seeded(1), 1.0)
+        assert store.delete(["p3"]).deleted == 1
+        store.look()
+        assert store.add(many).added == 3000
+        store.look()
+        assert store.tick(1, seeded(1), 1.0)
+        assert store.delete([f"n{i}" for i in range(3000)]).deleted == 3000
+        assert store.check() == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda store: store.tick(1, seeded(1), 1.0),
+        lambda store: store.add(table({f"n{i}": 1 for i in range(3000)})),
+    ],
+)
+def test_an_altered_description_is_not_sealed_again(tmp_path, change):
+    """Somebody who writes to the file, without the key, asks for less noise: nothing is published with it."""
+    place = tmp_path / "p.db"
+    opened(str(place), OLD, mechanisms(NOISE)).close()
+    with sqlite3.connect(place) as db:
+        [(described,)] = db.execute("SELECT value FROM meta WHERE key = 'mechanisms'")
+        assert '"rho": 0.1' in described
+        db.execute("UPDATE meta SET value = ? WHERE key = 'mechanisms'", (described.replace("0.1", "99.9"),))
+    db.close()
+    with open_store(str(place)) as store:
+        for what in (change, all_rows):
+            with pytest.raises(StoreError, match="the description of the publications was altered"):
+                what(store)
+        assert store.check() != []
+    with open_store(str(place)) as store:
+        assert store.growth.ticks == 1
+
+
+def test_an_altered_state_stops_the_next_tick(tmp_path):
+    place = tmp_path / "p.db"
+    opened(str(place), OLD, mechanisms(NOISE)).close()
+    with sqlite3.connect(place) as db:
+        db.execute("UPDATE state SET version = 77")
+    db.close()
+    with open_store(str(place)) as store, pytest.raises(StoreError, match="the state was altered"):
+        store.tick(1, seeded(1), 1.0)
+
+
+def test_a_person_with_more_rows_than_the_noise_was_made_for_is_refused():
+    store = opened(MEMORY, OLD, mechanisms())
+    twice = Schema([X, CITY], id="id", rows_per_person=2).table(
+        {"id": ["a", "a"], "x": [1, 2], "city": ["a", "a"]}
+    )
+    for change in (store.add, store.correct):
+        with pytest.raises(BadBudget, match="rows_per_person must be at least the rows that 1 people have"):
+            change(twice)
+    assert store.check() == []
+
+
+def test_every_record_that_is_removed_waits_to_be_erased(place):
+    """Also of people who were never published: their bytes are there all the same."""
+    for hidden in (False, True):
+        with opened(place(f"h{hidden}".lower()), OLD, mechanisms(hidden=hidden)) as store:
+            store.vacuum()
+            for change in (
+                lambda: store.delete(["waiting"]),
+                lambda: store.delete(["p1"]),
+                lambda: store.correct(table({"p2": 9})),
+                lambda: store.correct(table({"p2": 8})),
+            ):
+                store.add(table({"waiting": 1}), skip=True)
+                store.vacuum()
+                assert not store.erasure_pending
+                change()
+                assert store.erasure_pending
+                assert store.vacuum()
+
+
+@pytest.mark.services
+def test_a_lost_connection_is_asked_about_and_no_change_is_made_twice(server, mark, tmp_path):
+    place = server.url(f"{mark}_lost", tmp_path / "lost.key")
+    with opened(place, OLD, mechanisms(NOISE)) as store:
+        changes = (
+            lambda: store.add(table({"new": 3})).added,
+            lambda: store.tick(1, seeded(1), 1.0),
+            lambda: store.correct(table({"p2": 9})).corrected,
+            lambda: store.ticks,
+        )
+        for change, expected in zip(changes, (1, True, 1, 2), strict=True):
+            with psycopg.connect(server.url(), autocommit=True) as admin:
+                admin.execute("SELECT pg_terminate_backend(%s)", (store._db.info.backend_pid,))
+            assert change() == expected
+        assert store.check() == []
+        assert len(store.tags()) == len(OLD) + 1

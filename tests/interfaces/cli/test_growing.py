@@ -73,7 +73,7 @@ def test_a_life_of_a_table_at_the_command_line(here, said):
     assert done["closes"] > begin.isoformat()
     assert said("tick", "--json")["closed"] == 0
     year = begin.year + 1
-    closed = said("tick", "--now", f"{year}-12-31", "--json")
+    closed = said("tick", "--now", f"{year}-12-31", "--yes", "--json")
     assert (closed["closed"], closed["ticks"], closed["horizon"], closed["next"]) == (29, 30, 30, None)
     assert closed["erased"] is True
     history = said("show", "people", "--tick", "all", "--json")
@@ -94,7 +94,7 @@ def test_corrections_wait_for_the_tick_and_are_counted(here, said):
     assert (done["corrected"], done["unchanged"], done["unknown"], done["tick"]) == (3, 0, 0, 1)
     assert said("correct", "changed.csv", "--json")["unchanged"] == 3
     assert "1 of 30 have closed" in said("status")
-    said("tick", "--now", "2100-01-01")
+    said("tick", "--now", "2100-01-01", "--yes")
     csv(here / "changed.csv", 0, 3, age=20)
     assert "all 30 ticks have closed: nobody can join any more." in said("correct", "changed.csv", code=2)
 
@@ -115,6 +115,14 @@ def test_what_is_said_is_read_by_people(here, said):
     )
 
 
+def test_newcomers_get_receipts(here, said):
+    start(said)
+    assert said("add", "new.csv", "--receipts", "new.jsonl", "--json")["receipts"] == "new.jsonl"
+    lines = [json.loads(line) for line in (here / "new.jsonl").read_text().splitlines()]
+    assert [line["person"] for line in lines] == [f"p{i}" for i in range(400, 500)]
+    assert "already exists" in said("add", "new.csv", "--receipts", "new.jsonl", code=2)
+
+
 def test_hidden_leavers_are_said_to_wait(here, said):
     hidden = 'leavers = "hidden"\nleavers_epsilon = 1\nleavers_delta = 1e-6\n'
     (here / "spec.toml").write_text(SPEC + hidden)
@@ -122,7 +130,7 @@ def test_hidden_leavers_are_said_to_wait(here, said):
     text = said("delete", "p1")
     assert "version  v1, unchanged" in text
     assert "erased   pending: leavers are hidden; rows to come need their records, without ids" in text
-    assert "leavers hidden at ε" in said("status")
+    assert "who leaves is hidden: ε = " in said("status")
     assert said("status", "--json")["ticks"]["leavers_epsilon"] == pytest.approx(1.0, rel=0.1)
 
 
@@ -146,6 +154,10 @@ def test_hidden_leavers_are_said_to_wait(here, said):
         (
             ("tick", "--now", "tomorrow"),
             "'tomorrow' is not a time.\nWrite it as 2026-03-01 or 2026-03-01T12:00.",
+        ),
+        (
+            ("tick", "--now", "2100-01-01"),
+            "is ahead of the system's clock, and ticks that are closed stay closed.",
         ),
         (("tick", "--now", "2001-01-01"), "Correct the clock of this machine: ticks close in order."),
         (("show", "people", "--tick", "7"), "tick 7 has not closed.\nChoose from 0 to 0."),

@@ -22,7 +22,7 @@ corrections.  Whatever a person adds beyond that, the noise was not made for.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
@@ -425,28 +425,11 @@ class Arrivals(Publishable, Declared):
 
     def _laws_at(self, tick: int, confidence: float) -> tuple[Law, ...]:
         """Laws that are at least as wide, at this confidence, as the noise of the totals at a tick."""
-        departures: Iterator[Law | None] = iter(self.departure_laws or [None] * len(self.laws))
-        return tuple(
-            self._in_all(law, other, tick, confidence)
-            for law, other in zip(self.laws, departures, strict=True)
-        )
-
-    def _in_all(self, law: Law, departures: Law | None, tick: int, confidence: float) -> Law:
-        """A law that is at least as wide, at this confidence, as the noise of a total and its rounding.
-
-        Sums of Laplace noise lie between a Laplace and a normal law of the same variance.
-        """
         times = self.factors.spread(tick)
-        if departures is None and times == 1 and self.factors.largest == 1:
-            return law
-        squares = standard_deviation(law) ** 2
-        squares += 0.0 if departures is None else standard_deviation(departures) ** 2
-        spread = math.sqrt(squares * times**2 + 1 / 12)
-        tail = -math.log(1 - confidence) / math.sqrt(2)
-        heavy = isinstance(law, DiscreteLaplace) or isinstance(departures, DiscreteLaplace)
-        if heavy and tail > NormalDist().inv_cdf((1 + confidence) / 2):
-            return DiscreteLaplace(spread / math.sqrt(2))
-        return DiscreteGaussian(spread)
+        if self.leavers is None and times == 1 and self.factors.largest == 1:
+            return self.laws
+        halves = [self.laws] if self.leavers is None else [self.laws, self.departure_laws]
+        return tuple(_as_wide_as(laws, times, confidence) for laws in zip(*halves, strict=True))
 
     def _tick(self, release: Rows, tick: int | None) -> int:
         if not release.ticks:
@@ -455,6 +438,32 @@ class Arrivals(Publishable, Declared):
         if not 0 <= at < release.ticks:
             raise BadQuestion(f"tick {at} has not closed.", f"Choose from 0 to {release.ticks - 1}.")
         return at
+
+
+def summed(laws: Sequence[Law], batches: int, confidence: float = 0.95) -> tuple[Law, ...]:
+    """Laws that are at least as wide as the sum of so many independent noises of these laws.
+
+    >>> [round(law.sigma, 1) for law in summed([DiscreteGaussian(10.0)], 4)]
+    [20.0]
+    """
+    if batches == 1 or not any(isinstance(law, DiscreteLaplace | DiscreteGaussian) for law in laws):
+        return tuple(laws)
+    return tuple(_as_wide_as([law], math.sqrt(batches), confidence) for law in laws)
+
+
+def _as_wide_as(laws: Sequence[Law], times: float, confidence: float) -> Law:
+    """A law that is at least as wide, at this confidence, as a sum of noises of these laws, and its rounding.
+
+    The sum has `times` the standard deviation of one noise of each.  Sums of Laplace noise lie between a
+    Laplace and a normal law of the same variance.
+    """
+    squares = sum(standard_deviation(law) ** 2 for law in laws)
+    spread = math.sqrt(squares * times**2 + 1 / 12)
+    tail = -math.log(1 - confidence) / math.sqrt(2)
+    heavy = any(isinstance(law, DiscreteLaplace) for law in laws)
+    if heavy and tail > NormalDist().inv_cdf((1 + confidence) / 2):
+        return DiscreteLaplace(spread / math.sqrt(2))
+    return DiscreteGaussian(spread)
 
 
 def _as_laws(noise: Given, blocks: int) -> tuple[Law, ...]:

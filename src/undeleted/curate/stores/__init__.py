@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from undeleted.curate.releases.arrivals import Arrivals
 from undeleted.curate.stores._buckets import Buckets
 from undeleted.curate.stores._contents import Additions, Publishing
-from undeleted.curate.stores._growth import Added, Corrected
+from undeleted.curate.stores._growth import Added, Corrected, Watermark
 from undeleted.curate.stores._records import Records, needed, tag_of
 from undeleted.curate.stores._rotated_key import earlier_keys, rotated
 from undeleted.curate.stores._store import CHUNK, Deleted, Fold, Store
@@ -31,6 +31,7 @@ __all__ = [
     "Fold",
     "Publishing",
     "Store",
+    "Watermark",
     "bytes_of",
     "copy_store",
     "create_store",
@@ -76,7 +77,8 @@ def bytes_of(schema: Schema, mechanisms: Mapping[str, Given], rows: int) -> int:
         layout = TickRows(tuple(m.width for m in growing))
         chunks = layout.tiles * layout.blocks(growing[0].horizon)
     slot = Records(schema, needed(schema, mechanisms), grows=bool(growing)).slot
-    buckets = Buckets.planned(rows, slot, schema.rows_per_person)
+    corrections = growing[0].max_corrections if growing else 0
+    buckets = Buckets.planned(rows, slot, schema.rows_per_person * (1 + corrections))
     pages: int = buckets.count * -(-buckets.room * buckets.slot // PAGE) + chunks + FIXED_PAGES
     return PAGE * pages
 

@@ -23,7 +23,7 @@ from undeleted.curate.statistics import Contribution
 from undeleted.curate.stores._buckets import TAG
 from undeleted.curate.stores._records import NEVER, SPAN, Records, Span, tag_of
 from undeleted.curate.stores._tick_rows import TICKS, TickRows
-from undeleted.errors import AlreadyJoined, BadSetting, StoreError
+from undeleted.errors import AlreadyJoined, BadBudget, BadSetting, StoreError
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.coins import Coins
 from undeleted.foundations.privacy.cohorts import Cohorts
@@ -44,6 +44,23 @@ class Added:
     added: int
     there: int
     tick: int  # they are published when this tick closes
+
+
+@dataclass(frozen=True)
+class Watermark:
+    """How far a database's table was read: from where, and to where."""
+
+    table: str
+    before: str | None
+    reached: str | None
+
+    def kept_in(self, facts: Json) -> Json:
+        """The facts with the new mark; refused if another process has read the table meanwhile."""
+        marks: Json = dict(facts.get("watermarks", {}))
+        if marks.get(self.table) != self.before:
+            problem = "another process has read this table meanwhile; nobody was added."
+            raise StoreError(problem, "Run it again: it reads on from there.")
+        return facts | {"watermarks": marks | {self.table: self.reached}}
 
 
 @dataclass(frozen=True)
@@ -260,87 +277,90 @@ def first_block(mechanisms: Sequence[Arrivals], row: IntArray) -> IntArray:
     return -np.concatenate(list(layout.row_added(0, row).values()))
 
 
-# -- changes of an open store, each in one transaction
+# -- changes of an open store, each inside one transaction
 
 
-def add(store: "Store", table: Table, *, skip: bool, facts: Mapping[str, Given]) -> Added:
-    """Take people in; if some are there already, nobody, or with `skip` only the others.
-
-    `facts` are remembered with them.
-    """
-    with store._extending():
-        growth = _growing(store)
-        growth.require_open()
-        tags = [tag_of(store.key, person) for person in table.ids or ()]
-        there = store._there(list(dict.fromkeys(tags)))
-        if there and not skip:
-            raise AlreadyJoined(len(there))
-        rows = np.array([i for i, tag in enumerate(tags) if tag not in there], dtype=np.int64)
-        if rows.size:
-            packed = store._records.pack(table.take(rows), {}, growth.ticks)
-            store._insert([tags[i] + row.tobytes() for i, row in zip(rows, packed, strict=True)])
-        if facts:
-            meta, shapes = store._read_meta()
-            store._reseal(meta | {"facts": json.dumps(json.loads(meta["facts"]) | dict(facts))}, shapes)
-        new = len({tags[i] for i in rows})
-        return Added(new, len(there), growth.ticks)
+def add(store: "Store", table: Table, *, skip: bool, mark: "Watermark | None") -> Added:
+    """Take people in; if some are there already, nobody, or with `skip` only the others."""
+    growth = _growing(store)
+    growth.require_open()
+    tags = _tags_of(store, table)
+    there = store._there(list(dict.fromkeys(tags)))
+    if there and not skip:
+        raise AlreadyJoined(len(there))
+    rows = np.array([i for i, tag in enumerate(tags) if tag not in there], dtype=np.int64)
+    if rows.size:
+        packed = store._records.pack(table.take(rows), {}, growth.ticks)
+        store._insert([tags[i] + row.tobytes() for i, row in zip(rows, packed, strict=True)])
+    if mark is not None:
+        meta, shapes = store._sealed_meta()
+        store._reseal(meta | {"facts": json.dumps(mark.kept_in(json.loads(meta["facts"])))}, shapes)
+    return Added(len({tags[i] for i in rows}), len(there), growth.ticks)
 
 
 def tick(store: "Store", expected: int, coins: Coins, at: float) -> bool:
     """Close the tick of this number, unless another process has closed it meanwhile."""
-    with store._extending():
-        growth = _growing(store)
-        if growth.ticks != expected:
-            return False
-        growth.first.require_open(expected)
-        if not store._records_are_intact():
-            raise StoreError(f"{store.path} is not intact: a record was altered.", "Run `undeleted check`.")
-        exact = growth.exact(store._records, store._slots())
-        row = growth.noisy(exact, coins)
-        meta, shapes = store._read_meta()
-        if expected % TICKS == 0:
-            store._append(len(store._sizes), [(np.zeros(growth.layout.block, dtype=np.int64), None)])
-            meta["sizes"] = json.dumps([*store._sizes, growth.layout.block])
-        store._subtract(growth.layout.row_added(expected, row))
-        meta |= growth.after(store.key, meta["digest"], row, exact, at)
-        over = expected + 1 == growth.first.horizon
-        if growth.forgets_at_ticks or (growth.hidden and over):
-            store._drop([tag for tag, span in _spans(store) if span.left <= expected])
-        state = store._state(write=True)
-        store._write_state(replace(state, version=state.version + 1))
-        store._reseal(meta, shapes)
-        return True
+    growth = _growing(store)
+    if growth.ticks != expected:
+        return False
+    growth.first.require_open(expected)
+    meta, shapes = store._sealed_meta()
+    if not (store._records_are_intact() and store._state_is_intact()):
+        problem = f"{store.path} is not intact: a record or the state was altered."
+        raise StoreError(problem, "Run `undeleted check`.")
+    exact = growth.exact(store._records, store._slots())
+    row = growth.noisy(exact, coins)
+    if expected % TICKS == 0:
+        store._append(len(store._sizes), [(np.zeros(growth.layout.block, dtype=np.int64), None)])
+        meta["sizes"] = json.dumps([*store._sizes, growth.layout.block])
+    store._subtract(growth.layout.row_added(expected, row))
+    meta |= growth.after(store.key, meta["digest"], row, exact, at)
+    over = expected + 1 == growth.first.horizon
+    if growth.forgets_at_ticks or (growth.hidden and over):
+        store._drop([tag for tag, span in _spans(store) if span.left <= expected])
+    state = store._state(write=True)
+    store._write_state(replace(state, version=state.version + 1))
+    store._reseal(meta, shapes)
+    return True
 
 
 def correct(store: "Store", table: Table) -> Corrected:
     """Replace records at the tick that is open; if somebody has no corrections left, nothing is changed."""
-    with store._extending():
-        growth = _growing(store)
-        growth.require_open()
-        tags = [tag_of(store.key, person) for person in table.ids or ()]
-        packed = store._records.pack(table, {}, growth.ticks)
-        wanted: dict[bytes, list[bytes]] = {}
-        for tag, row in zip(tags, packed, strict=True):
-            wanted.setdefault(tag, []).append(row.tobytes())
-        there = store._lookup(list(wanted))
-        slots, changed, refused = list[bytes](), list[bytes](), 0
-        for tag, rows in there.items():
-            after = _corrected(growth, store._records, rows, wanted[tag])
-            if after is None:
-                refused += 1
-            elif sorted(after) != sorted(rows):
-                changed.append(tag)
-                slots += [tag + row for row in after]
-        if refused:
-            most = growth.first.max_corrections
-            people = "1 person has" if refused == 1 else f"{refused:,} people have"
-            problem = f"{people} no correction left of {most}; nothing was corrected."
-            remedy = "Leave them out: the noise was made for so many corrections (`max_corrections`)."
-            raise BadSetting(problem, remedy)
-        if changed:
-            store._drop(changed)
-            store._insert(slots)
-        return Corrected(len(changed), len(there) - len(changed), len(wanted) - len(there), growth.ticks)
+    growth = _growing(store)
+    growth.require_open()
+    packed = store._records.pack(table, {}, growth.ticks)
+    wanted: dict[bytes, list[bytes]] = {}
+    for tag, row in zip(_tags_of(store, table), packed, strict=True):
+        wanted.setdefault(tag, []).append(row.tobytes())
+    there = store._lookup(list(wanted))
+    slots, changed, refused = list[bytes](), list[bytes](), 0
+    for tag, rows in there.items():
+        after = _corrected(growth, store._records, rows, wanted[tag])
+        if after is None:
+            refused += 1
+        elif sorted(after) != sorted(rows):
+            changed.append(tag)
+            slots += [tag + row for row in after]
+    if refused:
+        most = growth.first.max_corrections
+        people = "1 person has" if refused == 1 else f"{refused:,} people have"
+        problem = f"{people} no correction left of {most}; nothing was corrected."
+        remedy = "Leave them out: the noise was made for so many corrections (`max_corrections`)."
+        raise BadSetting(problem, remedy)
+    if changed:
+        store._drop(changed)
+        store._insert(slots)
+    return Corrected(len(changed), len(there) - len(changed), len(wanted) - len(there), growth.ticks)
+
+
+def _tags_of(store: "Store", table: Table) -> list[bytes]:
+    """The tags of a table's rows; a person with more rows than the noise was made for is refused."""
+    tags = [tag_of(store.key, person) for person in table.ids or ()]
+    most = store.schema.rows_per_person
+    over = sum(rows > most for rows in Counter(tags).values())
+    if over:
+        raise BadBudget("rows_per_person", most, f"at least the rows that {over:,} people have here")
+    return tags
 
 
 def _corrected(

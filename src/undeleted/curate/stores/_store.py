@@ -25,7 +25,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import astuple, dataclass, replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 from zipfile import BadZipFile
 
 import numpy as np
@@ -34,7 +34,7 @@ from undeleted.curate.mechanisms.bulletin_board import Posts
 from undeleted.curate.stores._buckets import TAG
 from undeleted.curate.stores._cells import PendingChanges, add_up, is_board, shape_from, to_cells
 from undeleted.curate.stores._contents import Additions, Contents, Post, State, Taken
-from undeleted.curate.stores._growth import Added, Corrected, Growth, add, correct, tick
+from undeleted.curate.stores._growth import Added, Corrected, Growth, Watermark, add, correct, tick
 from undeleted.curate.stores._held_back import masked, unmasked
 from undeleted.curate.stores._json_descriptions import build, describe
 from undeleted.curate.stores._records import Records, needed, retagged, tag_of
@@ -60,6 +60,7 @@ UNREADABLE = (  # the errors of reading a part that was altered
     zlib.error,
 )
 DAMAGED = "Restore the store and its key from the same backup."
+Done = TypeVar("Done")
 Moved: TypeAlias = Mapping[int, Given]  # by chunk: how much to subtract from each of its cells
 
 
@@ -332,24 +333,31 @@ class Store(ABC):
 
     # -- growing
 
-    def add(self, table: Table, *, skip: bool = False, facts: Mapping[str, Given] | None = None) -> Added:
+    def add(self, table: Table, *, skip: bool = False, mark: Watermark | None = None) -> Added:
         """Take people in: they are published when the tick that is open closes."""
-        return add(self, table, skip=skip, facts=facts or {})
+        return self._changed(lambda: add(self, table, skip=skip, mark=mark))
 
     def tick(self, expected: int, coins: Coins, at: float) -> bool:
         """Close the tick of this number at this time; False if it has been closed meanwhile."""
-        return tick(self, expected, coins, at)
+        return self._changed(lambda: tick(self, expected, coins, at))
 
     def correct(self, table: Table) -> Corrected:
         """Replace the records of these people at the tick that is open."""
-        return correct(self, table)
+        return self._changed(lambda: correct(self, table))
+
+    def _changed(self, change: Callable[[], Done]) -> Done:
+        """Make a change in a transaction of its own."""
+        with self._extending():
+            return change()
 
     @property
     def ticks(self) -> int:
         """How many ticks have closed."""
+        if self.growth is None:
+            return 0
         with self._reading():
             self._refresh()
-        return 0 if self.growth is None else self.growth.ticks
+        return self.growth.ticks
 
     # -- publishing more
 
@@ -379,7 +387,7 @@ class Store(ABC):
             noise += [
                 cells - added.exact[name] for name, (cells, _) in zip(added.mechanisms, packed, strict=True)
             ]
-            meta, shapes = self._read_meta()
+            meta, shapes = self._sealed_meta()
             described = {name: describe(m) for name, m in added.mechanisms.items()}
             meta["mechanisms"] = json.dumps(json.loads(meta["mechanisms"]) | described)
             meta["sizes"] = json.dumps([*self._sizes, *(cells.size for cells, _ in packed)])
@@ -398,11 +406,23 @@ class Store(ABC):
 
     def _with_facts(self, changed: Callable[[Json], Json]) -> Json:
         with self._extending():
-            meta, shapes = self._read_meta()
+            meta, shapes = self._sealed_meta()
             before: Json = json.loads(meta["facts"])
             meta["facts"] = json.dumps(changed(before))
             self._reseal(meta, shapes)
         return before
+
+    def _sealed_meta(self) -> tuple[dict[str, str], list[bytes]]:
+        """The metadata, to be changed and sealed again; altered ones would look genuine afterwards."""
+        meta, shapes = self._read_meta()
+        if not hmac.compare_digest(seal(self._key, meta, shapes), meta.get("seal", "")):
+            problem = f"{self.path} is damaged: the description of the publications was altered."
+            raise StoreError(problem, DAMAGED)
+        return meta, shapes
+
+    def _state_is_intact(self) -> bool:
+        """Whether the state is as it was written."""
+        return hmac.compare_digest(state_mark(self._key, *astuple(self._state())), self._state_mark())
 
     def _reseal(
         self, meta: dict[str, str], shapes: Sequence[bytes], known: Mapping[str, Given] | None = None
@@ -422,13 +442,8 @@ class Store(ABC):
 
     def _refresh(self) -> None:
         """Inside a transaction: see what another process has published since this store was opened."""
-        meta, shapes = self._read_meta()
-        if meta.get("seal", "") == self._seal:
-            return
-        if not hmac.compare_digest(seal(self._key, meta, shapes), meta.get("seal", "")):
-            problem = f"{self.path} is damaged: the description of the publications was altered."
-            raise StoreError(problem, DAMAGED)
-        self._load(meta, shapes, None)
+        if self._read_meta()[0].get("seal", "") != self._seal:
+            self._load(*self._sealed_meta(), None)
 
     @abstractmethod
     def _append(self, first: int, packed: Sequence[tuple[IntArray, bytes | None]]) -> None:
@@ -618,16 +633,22 @@ class Store(ABC):
 
     def check(self) -> list[str]:
         """Return the problems of the store; none if it is intact."""
-        with self._reading():
-            if self.growth is not None:
-                self._refresh()
-            problems = self._integrity()
-            try:
-                return [*problems, *self._unsound()]
-            except StoreError as error:
-                return [*problems, error.what]
-            except UNREADABLE:
-                return [*problems, "a part of it cannot be read: it was altered"]
+        try:
+            with self._reading():
+                if self.growth is not None:
+                    self._refresh()
+                return self._problems()
+        except StoreError as error:
+            return [error.what]
+
+    def _problems(self) -> list[str]:
+        problems = self._integrity()
+        try:
+            return [*problems, *self._unsound()]
+        except StoreError as error:
+            return [*problems, error.what]
+        except UNREADABLE:
+            return [*problems, "a part of it cannot be read: it was altered"]
 
     def _unsound(self) -> list[str]:
         """Problems of the contents that the key reveals."""
@@ -636,8 +657,7 @@ class Store(ABC):
             problems.append(
                 "the noise is not what was drawn: a deletion was lost or counted twice, or cells were altered"
             )
-        state = self._state()
-        if not hmac.compare_digest(state_mark(self._key, *astuple(state)), self._state_mark()):
+        if not self._state_is_intact():
             problems.append("the version, or the state of deletions that are held back, was altered")
         meta, shapes = self._read_meta()
         if not hmac.compare_digest(seal(self._key, meta, shapes), meta.get("seal", "")):

@@ -267,6 +267,10 @@ class PostgresStore(Store):
         return int(self._retried(lambda: self._one("SELECT version FROM {}.state")))
 
     @property
+    def ticks(self) -> int:
+        return self._retried(lambda: super(PostgresStore, self).ticks)
+
+    @property
     def progress(self) -> tuple[int, int]:
         return self._retried(lambda: super(PostgresStore, self).progress)
 
@@ -365,6 +369,7 @@ class PostgresStore(Store):
                     self._refresh()
                 yield
             except BaseException:
+                self._seal = self._seal if reading else ""  # what was taken over inside is not there
                 with suppress(psycopg.Error):
                     self._db.execute("ROLLBACK")
                 raise
@@ -416,6 +421,8 @@ class PostgresStore(Store):
         query = "DELETE FROM {}.records WHERE tag = ANY (%s) RETURNING tag, data"
         removed = self._run(query, (wanted,)).fetchall()
         rows = [row for tag, data in removed for row in self._rows_of(tag, data)]
+        if removed and self.growth is not None:  # their old versions are there, even if no state is written
+            self._run("UPDATE {}.state SET changes = changes + 1")
         blanks = [self._records.blank] * (len(wanted) - len(removed) if dummy_work else 0)
         return rows, {tag for tag, _ in removed}, blanks
 
@@ -506,6 +513,21 @@ class PostgresStore(Store):
 
     def _extending(self) -> AbstractContextManager[None]:
         return self._transaction("READ COMMITTED", "ACCESS EXCLUSIVE")
+
+    def _changed(self, change: Callable[[], Result]) -> Result:
+        done: list[Result] = []
+
+        def work() -> Result:
+            done.clear()
+            with self._extending():
+                done.append(change())
+            return done[0]
+
+        return self._retried(work, lambda: done[0])
+
+    def _with_facts(self, changed: Callable[[Json], Json]) -> Json:
+        with in_words(self.path):
+            return super()._with_facts(changed)
 
     def extend(self, publish: Callable[[Table], Additions]) -> None:
         with in_words(self.path):

@@ -327,6 +327,8 @@ class SqliteStore(Store):
             except BaseException as error:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
+                if kind == "IMMEDIATE":  # what was taken over inside is not there: the next one loads again
+                    self._seal, self._written = "", self._reached
                 if isinstance(error, sqlite3.Error):
                     raise wrong(self.path, error) from None
                 raise
@@ -401,7 +403,7 @@ class SqliteStore(Store):
 
     def _insert(self, slots: Sequence[bytes]) -> None:
         if self._people.add(slots, self.together):
-            meta, shapes = self._read_meta()
+            meta, shapes = self._sealed_meta()
             self._reseal(meta | self._people.meta, shapes)
 
     def _records_are_intact(self) -> bool:

@@ -9,6 +9,7 @@ from undeleted.errors import BadUsage
 from undeleted.foundations.types import Given, Json
 from undeleted.interfaces.cli.curate import Store, store_at
 from undeleted.interfaces.cli.output import renders, working
+from undeleted.interfaces.cli.publishing import receipts_into
 from undeleted.interfaces.report.result import Result
 
 
@@ -31,17 +32,23 @@ def add(
     skip_existing: Annotated[
         bool, typer.Option("--skip-existing", help="Leave out people who are in the store already.")
     ] = False,
+    receipts: Annotated[
+        Path | None, typer.Option(help="Write the receipts of the file's people to this new file.")
+    ] = None,
     store: Store = None,
 ) -> Result:
     """Take people into a table that grows.  They wait in the store until the next tick closes.
 
-    If somebody is there already, nobody is added.  Somebody who left and joins again is somebody new.
+    If somebody is there already, nobody is added.  Somebody who left and is in the file is somebody new: do
+    not add a file again after people have left.
     """
     from undeleted.curate.curator import Curator
 
     if watermark and not connection:
         raise BadUsage("--watermark names a column of a database's table.", "Add --connection.")
-    with Curator.open(store_at(store)) as curator, working("adding"):
+    if receipts is not None and connection:
+        raise BadUsage("--receipts needs a file of people.", "Add them from a file, not from a database.")
+    with receipts_into(receipts) as write, Curator.open(store_at(store)) as curator:
         if connection:
             done = curator.add_from(
                 connection, source, watermark=watermark or None, skip_existing=skip_existing
@@ -49,10 +56,14 @@ def add(
         else:
             done = curator.add(Path(source), skip_existing=skip_existing)
         facts: Json = {"added": done.added, "there": done.there, **_waiting(curator, done.tick)}
+        if receipts is not None:
+            write(curator.receipts_of(Path(source)))
+            facts["receipts"] = str(receipts)
     text: Json = {"added": _people(done.added)}
     if done.there:
         text["left out"] = f"{_people(done.there)} already in the store"
     text["tick"] = _when(facts)
+    text |= {"receipts": str(receipts)} if receipts is not None else {}
     text["spent"] = "ε 0   (a person's budget pays for all ticks)"
     return Result(facts, text)
 
@@ -94,6 +105,9 @@ def tick(
     now: Annotated[
         str, typer.Option(help="The time to go by, such as 2026-03-01; by default the system's.")
     ] = "",
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Close ticks ahead of the system's clock; they stay closed.")
+    ] = False,
     store: Store = None,
 ) -> Result:
     """Close every tick that is due, one by one, whether anybody came or not.
@@ -101,7 +115,12 @@ def tick(
     Ticks that were missed are closed late.  With a manual clock, one tick is closed.
     """
     from undeleted.curate.curator import Curator
+    from undeleted.curate.tick_clock import moment
 
+    ahead = bool(now) and moment(now) > moment(None)
+    if ahead and not yes:
+        problem = f"{now} is ahead of the system's clock, and ticks that are closed stay closed."
+        raise BadUsage(problem, "Add --yes to close them now.")
     with Curator.open(store_at(store)) as curator, working("publishing"):
         before = curator.status()
         done = curator.tick(now or None)

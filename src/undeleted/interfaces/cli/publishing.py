@@ -137,7 +137,7 @@ def publish(
     if rows is not None:
         for line in drowned(wanted, rows):
             print(f"warning: {line}", file=sys.stderr)
-    with _receipts_into(receipts) as write, Curator.from_spec(wanted, at, i_know=i_know) as curator:
+    with receipts_into(receipts) as write, Curator.from_spec(wanted, at, i_know=i_know) as curator:
         facts = budget_facts(curator) | {"already": curator.already}
         if receipts is not None:
             write(curator.receipts(wanted))
@@ -178,7 +178,7 @@ def _publish_more(spec: Path, store: str, rows: int | None) -> Result:
 
 
 @contextmanager
-def _receipts_into(path: Path | None) -> Iterator[Callable[[Iterator[str]], None]]:
+def receipts_into(path: Path | None) -> Iterator[Callable[[Iterator[str]], None]]:
     """Refuse a file that cannot be written before anything is published; it is complete or not there."""
     if path is None:
         with working("publishing"):

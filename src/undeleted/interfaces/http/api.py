@@ -327,7 +327,7 @@ async def check(request: Request) -> Checked:
 )
 async def arrive(request: Request) -> Arrived:
     """They wait in the store until the next tick closes.  If somebody is there already, nobody is added,
-    unless they are to be skipped; then sending the same table again is safe."""
+    unless they are to be skipped.  Somebody who left meanwhile is added again: they are somebody new."""
     sent = await _parsed(request, Arriving)
     return Arrived.model_validate(await service_of(request).add(sent.table, sent.skip_existing))
 

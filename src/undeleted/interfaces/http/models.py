@@ -118,6 +118,7 @@ class GrowthBody(BaseModel):
     max_corrections: int
     leavers: str
     leavers_epsilon: float | None
+    leavers_delta: float | None
 
 
 class AnswerBody(BaseModel):

@@ -317,7 +317,8 @@ class Service:
             self.store_health.notice(error)
             raise
         finally:
-            self._answers.clear()
+            if self._writing is None or not self._writing.store.keeps_leavers:
+                self._answers.clear()  # hidden leavers change no answer; a slow one would tell of them
 
     def _mark_dirty(self) -> None:
         """Note that something must be erased."""

@@ -1,7 +1,7 @@
 """What a store reports about itself: the same facts and words on the command line and in the service."""
 
 from undeleted.curate.curator import Curator
-from undeleted.foundations.privacy import account, as_given
+from undeleted.foundations.privacy import as_given
 from undeleted.foundations.types import Given, Json
 from undeleted.interfaces.report.plan import Expected, in_force
 from undeleted.interfaces.report.result import Result, in_digits, plain, table
@@ -52,7 +52,9 @@ def status_result(curator: Curator) -> Result:
         "version": f"v{facts['version']}",
         "budget": budget_in_words(facts),
         **({"ticks": ticks_in_words(ticks)} if ticks else {}),
-        "noise": "as at publication: deletions add none",
+        "noise": "every tick has its own; deletions add none"
+        if ticks
+        else "as at publication: deletions add none",
         "erasure": pending,
         "folding": f"held back: {held:,}" if held else "no deletion is held back",
     }
@@ -66,22 +68,23 @@ def ticks_of(curator: Curator) -> Json | None:
     status, growth = curator.status(), curator.store.growth
     if growth is None:
         return None
-    departures = [e for m in growth.mechanisms.values() for e in m.departure_events or ()]
-    hidden = account(departures, curator.budget.delta).epsilon if departures else None
+    hides = curator.store.facts.get("leavers", {"epsilon": None, "delta": None})
     return {
         "closed": status.ticks,
         "horizon": status.horizon,
         "next": None if status.due is None else status.due.isoformat(),
         "max_corrections": growth.first.max_corrections,
         "leavers": "shown" if not growth.hidden else "hidden",
-        "leavers_epsilon": hidden,
+        "leavers_epsilon": hides["epsilon"],
+        "leavers_delta": hides["delta"],
     }
 
 
 def ticks_in_words(ticks: Json) -> str:
     """How many ticks have closed, when the next does, and what hides who leaves."""
     due = f"; the next after {ticks['next'][:16].replace('T', ' ')}" if ticks["next"] else ""
-    hidden = f"; leavers hidden at ε = {ticks['leavers_epsilon']:.3g}" if ticks["leavers_epsilon"] else ""
+    hidden = f"; who leaves is hidden: ε = {ticks['leavers_epsilon']:.3g}" if ticks["leavers_epsilon"] else ""
+    hidden += f", δ = {ticks['leavers_delta']:g}" if ticks["leavers_delta"] else ""
     return f"{ticks['closed']:,} of {ticks['horizon']:,} have closed{due}{hidden}"
 
 

@@ -89,7 +89,7 @@ class GrowingTable:
         """The rows without these people; for departures, with them from the tick `joined` on."""
         people: Given = points
         for tick, value in people:
-            gone = self.arrivals.mechanism.contribution(self.schema.table([value]))
+            gone = self.arrivals.added((), self.schema.table([value]))
             at = tick if joined is None else joined
             if self.redraws == "every-tick":
                 after = np.array(rows.value)

@@ -11,8 +11,8 @@ from scipy import stats
 
 from support.fits import ALARM, fit, with_scale
 from undeleted.curate.mechanisms import (
+    BulletinBoard,
     Grouped,
-    GrownRangeCounts,
     NoisyCount,
     NoisyHistogram,
     NoisyMean,
@@ -24,11 +24,10 @@ from undeleted.foundations.coins import NoNoise, secure, seeded
 from undeleted.foundations.intervals import noise_interval, standard_deviation
 from undeleted.foundations.privacy import Budget, Zcdp
 from undeleted.foundations.privacy.calibration import rho_for
-from undeleted.foundations.schema import Category, Number, Schema
+from undeleted.foundations.schema import Category, Number, Schema, Text
 
 X, CITY = Number("x", min=0, max=9), Category("city", values=("a", "b"))
 MANY = Number("cell", min=0, max=29_999)
-WIDE = Number("wide", min=0, max=2**40)
 PEOPLE = Schema([X, CITY])
 GAUSS = Budget(1.0, 1e-6)
 EXACT = NoisyHistogram((X,), NoNoise())
@@ -211,7 +210,7 @@ def test_what_is_impossible_is_refused():
     with pytest.raises(BadBudget, match="with a δ"):
         Arrivals(NoisyCount(1.0), 12, "factorization")
     with pytest.raises(BadSetting, match="is not a total"):
-        Arrivals(GrownRangeCounts(WIDE, 1.0), 12)
+        Arrivals(BulletinBoard(Text("note")), 12)
     for wrong in ({"horizon": 0}, {"horizon": 3, "noise": "trees"}, {"horizon": 3, "max_corrections": -1}):
         with pytest.raises(BadSetting):
             Arrivals(NoisyCount(GAUSS), **wrong)

@@ -1,7 +1,7 @@
 """Every way in which batches enter rows: totals decode exactly, and the norms are those of the integers.
 
 Covers: foundations/privacy/running_totals.py, foundations/privacy/cohorts.py,
-        foundations/privacy/binary_tree.py
+        foundations/privacy/binary_tree.py, foundations/privacy/first_apart.py
 """
 
 import math
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from undeleted.errors import BadSetting
 from undeleted.foundations.privacy.binary_tree import BinaryTree
 from undeleted.foundations.privacy.cohorts import Cohorts
+from undeleted.foundations.privacy.first_apart import FirstApart
 from undeleted.foundations.privacy.square_root import SquareRoot
 
 KINDS = {
@@ -22,6 +23,7 @@ KINDS = {
     "cohorts": Cohorts,
     "tree": BinaryTree,
 }
+APART = {"first apart": lambda horizon: FirstApart(horizon, SquareRoot(max(1, horizon - 1)))}
 
 
 @pytest.fixture(params=KINDS)
@@ -29,9 +31,9 @@ def kind(request):
     return KINDS[request.param]
 
 
-@given(st.sampled_from(list(KINDS)), st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=40))
+@given(st.sampled_from([*KINDS, *APART]), st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=40))
 def test_running_totals_are_decoded_exactly(kind, batches):
-    rows = KINDS[kind](len(batches))
+    rows = (KINDS | APART)[kind](len(batches))
     encoded = np.array([[rows.row(t) @ batches[: t + 1]] for t in range(len(batches))])
     for tick in range(len(batches)):
         assert rows.decode(encoded, tick)[0] == pytest.approx(sum(batches[: tick + 1]), abs=1e-3)

@@ -14,7 +14,7 @@ levels and the offsets share the budget.  The unit of offsets is half a box: noi
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -174,6 +174,15 @@ class GrownBoxes(Subtracting):
     @property
     def columns(self) -> tuple[GridColumn, ...]:
         return self.over
+
+    def noised_parts(self, shape: Shape) -> list[tuple[int, int]]:
+        paths = self.shape_of(shape)
+        leaves = sum(int(leaf.sum()) for leaf in paths.leaf)
+        return [*((p.size, level) for level, p in enumerate(paths)), (leaves * len(self.over), self.deepest)]
+
+    def with_laws(self, laws: tuple[Law, ...]) -> "GrownBoxes":
+        """The same boxes, which are cut no further."""
+        return replace(self, budget=laws, depth=self.deepest, threshold=math.inf)
 
     def release(self, totals: Totals, coins: Coins) -> Partition:
         require_rows(totals, self.rows_per_person)

@@ -10,7 +10,7 @@ range cuts a leaf in two, the leaf's count is split evenly, and the interval inc
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
 from typing import ClassVar
@@ -141,7 +141,9 @@ class GrownRangeCounts(Ranges, Subtracting):
         deepest = self.depth or self.levels
         budget = as_noise(self.budget)
         if isinstance(budget, tuple):
-            raise BadBudget("budget", budget, "a budget, or one law for every level")
+            if len(budget) != deepest:
+                raise BadBudget("budget", budget, f"a budget, or a law for each of {deepest} levels")
+            return budget
         if not isinstance(budget, Budget | Zcdp):
             return (budget,) * deepest
         pure = isinstance(budget, Budget) and budget.delta == 0
@@ -168,6 +170,13 @@ class GrownRangeCounts(Ranges, Subtracting):
     @property
     def columns(self) -> tuple[Number, ...]:
         return (self.column,)
+
+    def noised_parts(self, shape: Shape) -> list[tuple[int, int]]:
+        return [(prefixes.size, level) for level, prefixes in enumerate(shape)]
+
+    def with_laws(self, laws: tuple[Law, ...]) -> "GrownRangeCounts":
+        """The same tree, which grows no further."""
+        return replace(self, budget=laws, branching=self.fanout, threshold=math.inf, depth=len(laws))
 
     def _span(self, level: int) -> int:
         """How many codes a node of a level covers; levels count from 0."""

@@ -120,6 +120,13 @@ class NoisyPairs(Subtracting):
     def columns(self) -> tuple[Boolean, ...]:
         return self.over
 
+    def noised_parts(self, shape: Shape) -> list[tuple[int, int]]:
+        return [(self.statistic.items, 0), (shape[0].size, 1)]
+
+    def with_laws(self, laws: tuple[Law, ...]) -> "NoisyPairs":
+        """The same pairs, by the same threshold."""
+        return replace(self, budget=laws, threshold=self.least)
+
     @cached_property
     def least(self) -> int:
         """A pair is kept if its noisy count exceeds this."""

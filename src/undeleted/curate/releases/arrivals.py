@@ -14,6 +14,9 @@ A correction is made by somebody who stays.  Published at once it would reveal t
 difference enters the next batch, under its noise: with at most m corrections, a person moves the rows
 (1 + 2m) times as far.
 
+Structures that grew where people are keep the shape of the first release (`FirstApart`): newcomers are
+counted into it, and corrections and hidden leavers are not possible.
+
 With hidden leavers (`leavers` is a budget) the rows never change.  Those who left enter rows of their own,
 with noise of their own, at the next tick; the total is the difference.  Rows to come need the leavers too.
 
@@ -31,10 +34,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from undeleted.curate.engines import Totals
-from undeleted.curate.releases.linear import Cells, Linear, add_noise, require_rows
+from undeleted.curate.releases.linear import Linear, require_rows
 from undeleted.curate.releases.publishable import Answers, Foreseen, Publishable
 from undeleted.curate.releases.publishable import Rows as ListedRows
-from undeleted.curate.releases.subtracting import Shape
+from undeleted.curate.releases.subtracting import Shape, Subtracting
 from undeleted.curate.statistics import Contribution, Declared, Statistic
 from undeleted.curate.statistics import merged as merge
 from undeleted.errors import BadBudget, BadQuestion, BadSetting, TooLarge
@@ -45,9 +48,10 @@ from undeleted.foundations.privacy import Budget, Event, Noise, Reach, Zcdp, as_
 from undeleted.foundations.privacy.binary_tree import BinaryTree
 from undeleted.foundations.privacy.calibration import rho_for
 from undeleted.foundations.privacy.cohorts import Cohorts
+from undeleted.foundations.privacy.first_apart import FirstApart
 from undeleted.foundations.privacy.running_totals import RunningTotals
 from undeleted.foundations.privacy.square_root import BITS, SquareRoot
-from undeleted.foundations.schema import GridColumn, Leaving, Table
+from undeleted.foundations.schema import Column, Leaving, Table
 from undeleted.foundations.types import Given, Json
 
 RowNoise: TypeAlias = Literal["auto", "factorization", "cohorts", "tree"]  # how batches enter rows
@@ -71,23 +75,19 @@ class Rows:
     """
 
     value: IntArray
+    shape: Shape = ()  # of a structure that grew: what its cells are
 
     @property
     def ticks(self) -> int:
         """How many ticks have closed."""
         return len(self.value)
 
-    @property
-    def shape(self) -> Shape:
-        """Nothing of the rows is fixed but their number."""
-        return ()
-
     def less(self, moved: Withdrawal) -> "Rows":
         """The rows minus what moved; these rows do not change."""
         rows = np.array(self.value)
         for cell, value in moved.contribution.pairs():
             rows[moved.first : moved.first + moved.series.size, cell] -= moved.series * value
-        return Rows(rows)
+        return Rows(rows, self.shape)
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Arrivals(Publishable, Declared):
     [-1.0, -1.0]
     """
 
-    mechanism: Linear
+    mechanism: Subtracting
     horizon: int
     noise: RowNoise = "auto"
     max_corrections: int = 0
@@ -116,7 +116,7 @@ class Arrivals(Publishable, Declared):
     bits: int = BITS  # of the factorization's coefficients
 
     def __post_init__(self) -> None:
-        if not isinstance(self.mechanism, Linear):
+        if not isinstance(self.mechanism, Subtracting):
             problem = f"{type(self.mechanism).__name__} is not a total: new people cannot be added to it."
             raise BadSetting(problem, "Publish counts, sums, means, variances, histograms or products.")
         if self.noise not in ("auto", "factorization", "cohorts", "tree"):
@@ -128,30 +128,48 @@ class Arrivals(Publishable, Declared):
             raise BadSetting(problem, "Choose a whole number, at least 0.")
         if self.leavers is not None:
             object.__setattr__(self, "leavers", as_noise(self.leavers))
+        if self.grew and (self.max_corrections or self.leavers is not None):
+            what = "corrections" if self.max_corrections else "hidden leavers"
+            problem = f"{type(self.mechanism).__name__} keeps the shape of the first release, without {what}."
+            raise BadSetting(problem, "Publish it in a store of its own, or leave that out.")
+        if self.grew and isinstance(self.budget, Budget) and self.budget.delta > 0:
+            given: Given = self.mechanism  # rows compose adaptively, in zCDP
+            object.__setattr__(self, "mechanism", replace(given, budget=Zcdp(rho_for(self.budget))))
         _ = self.factors, self.laws, self.departure_laws
 
     # -- noise
 
+    @property
+    def budget(self) -> Noise:
+        """What all ticks together may cost a person."""
+        budget: Noise = self.mechanism.budget  # type: ignore[attr-defined]
+        return budget
+
+    @property
+    def grew(self) -> bool:
+        """Whether the cells are those of a structure that grew where the first people are."""
+        return not isinstance(self.mechanism, Linear)
+
     @cached_property
     def factors(self) -> RunningTotals:
         """How batches enter rows; by default what gives the smallest error at the horizon."""
+        if not self.grew:
+            return self._ways(self.horizon)
+        return FirstApart(self.horizon, self._ways(max(1, self.horizon - 1)))
+
+    def _ways(self, horizon: int) -> RunningTotals:
         match self.noise:
             case "factorization":
-                return SquareRoot(self.horizon, self.bits)
+                return SquareRoot(horizon, self.bits)
             case "cohorts":
-                return Cohorts(self.horizon)
+                return Cohorts(horizon)
             case "tree":
-                return BinaryTree(self.horizon)
-        budget = self.mechanism.budget
-        if not (isinstance(budget, Budget) and budget.delta == 0):
-            return SquareRoot(self.horizon, self.bits)
-        pure: list[RunningTotals] = [Cohorts(self.horizon), BinaryTree(self.horizon)]
-        return min(pure, key=lambda kind: kind.l1 * max(map(kind.spread, self._worst_ticks)))
-
-    @property
-    def _worst_ticks(self) -> tuple[int, ...]:
-        """Ticks at which the total is noisiest: the last, and the last with most digits 1."""
-        return self.horizon - 1, max(0, (1 << (self.horizon.bit_length() - 1)) - 2)
+                return BinaryTree(horizon)
+        if not _is_pure(self.budget):
+            return SquareRoot(horizon, self.bits)
+        worst = horizon - 1, max(0, (1 << (horizon.bit_length() - 1)) - 2)  # the last; most digits 1
+        pure: list[RunningTotals] = [Cohorts(horizon), BinaryTree(horizon)]
+        return min(pure, key=lambda kind: kind.l1 * max(map(kind.spread, worst)))
 
     @property
     def times_as_far(self) -> int:
@@ -164,21 +182,31 @@ class Arrivals(Publishable, Declared):
 
         With Gaussian noise rows compose adaptively in zCDP, in L2; with Laplace noise in L1.
         """
-        return self._calibrated(self.mechanism.budget, self.times_as_far)
+        if isinstance(self.mechanism, Linear):
+            return self._calibrated(self.mechanism, self.budget, self.times_as_far)
+        self._require_ways(self.budget)
+        far = self.factors.l1 if _is_pure(self.budget) else self.factors.norm
+        return tuple(_times(law, far) for law in self.mechanism.laws)
 
     @cached_property
     def departure_laws(self) -> tuple[Law, ...]:
         """The same of departures: a person departs once, with the record they have then."""
-        return () if self.leavers is None else self._calibrated(self.leavers, 1)
+        if self.leavers is None or not isinstance(self.mechanism, Linear):
+            return ()
+        return self._calibrated(self.mechanism, self.leavers, 1)
 
-    def _calibrated(self, budget: Noise, times: int) -> tuple[Law, ...]:
-        statistic, rows = self.mechanism.statistic, self.mechanism.rows_that_count * times
+    def _require_ways(self, budget: Noise) -> None:
+        """Refuse pure ε with the factorization, whose rows compose in zCDP."""
+        if _is_pure(budget) and isinstance(getattr(self.factors, "others", self.factors), SquareRoot):
+            rule = 'with a δ, such as Budget(1.0, 1e-6): without one, choose noise = "cohorts" or "tree"'
+            raise BadBudget("budget", budget, rule)
+
+    def _calibrated(self, mechanism: Linear, budget: Noise, times: int) -> tuple[Law, ...]:
+        statistic, rows = mechanism.statistic, mechanism.rows_that_count * times
         if not isinstance(budget, Budget | Zcdp):
-            return self.mechanism.with_laws(_as_laws(budget, len(statistic.blocks))).laws
+            return mechanism.with_laws(_as_laws(budget, len(statistic.blocks))).laws
+        self._require_ways(budget)
         if isinstance(budget, Budget) and budget.delta == 0:
-            if isinstance(self.factors, SquareRoot):
-                rule = 'with a δ, such as Budget(1.0, 1e-6): without one, choose noise = "cohorts" or "tree"'
-                raise BadBudget("budget", budget, rule)
             pure = [Reach(r.l1 * self.factors.l1, r.l2, r.cells, r.weight) for r in statistic.sensitivity]
             return calibrate([pure], budget, rows=rows)[0]
         rho = budget if isinstance(budget, Zcdp) else Zcdp(rho_for(budget))
@@ -197,7 +225,7 @@ class Arrivals(Publishable, Declared):
 
     def _events(self, laws: Sequence[Law], times: int) -> list[Event] | None:
         events = []
-        for reach, law in zip(self.mechanism.statistic.sensitivity, laws, strict=True):
+        for reach, law in zip(self.mechanism.sensitivity, laws, strict=True):
             if isinstance(law, DiscreteLaplace):
                 shift: float = reach.l1 * self.factors.l1 * times
             elif isinstance(law, DiscreteGaussian):
@@ -217,35 +245,54 @@ class Arrivals(Publishable, Declared):
 
     @property
     def statistic(self) -> Statistic:
-        return self.mechanism.statistic
+        """What is summed; a structure that grew may have none."""
+        statistic: Statistic = self.mechanism.statistic  # type: ignore[attr-defined]
+        return statistic
 
-    @property
-    def width(self) -> int:
+    def cells(self, shape: Shape) -> int:
+        """How many cells a total has."""
+        return sum(width for width, _ in self.mechanism.noised_parts(shape))
+
+    def width(self, shape: Shape) -> int:
         """How many cells a row has."""
-        return self.statistic.size * (1 if self.leavers is None else 2)
+        return self.cells(shape) * (1 if self.leavers is None else 2)
 
     def release(self, totals: Totals, coins: Coins) -> Rows:
         """The first tick: everybody who is there joins in it."""
         require_rows(totals, self.mechanism.rows_per_person)
-        return self.tick(self.start(), [totals.total(self.statistic)], coins)
+        if isinstance(self.mechanism, Linear):
+            return self.tick(self.start(), [totals.total(self.statistic)], coins)
+        mechanism: Given = self.mechanism
+        first = mechanism.release(totals, coins)
+        return Rows(first.value[None, :], first.shape)
 
     def published_of(self, shape: Shape, answers: Sequence[IntArray]) -> IntArray:
         """The exact total of the first batch."""
-        return np.concatenate(answers)
+        return self.mechanism.published_of(shape, answers)
+
+    def shape_of(self, arrays: Shape) -> Shape:
+        """A shape from its stored arrays."""
+        return self.mechanism.shape_of(arrays)
 
     def start(self) -> Rows:
         """Nothing is published before the first tick closes."""
-        return Rows(np.zeros((0, self.width), dtype=np.int64))
+        return Rows(np.zeros((0, self.width(())), dtype=np.int64))
+
+    def added(self, shape: Shape, records: Leaving) -> Contribution:
+        """What records add to a total."""
+        mechanism: Given = self.mechanism
+        gone: Contribution = mechanism.moves(shape, mechanism.contribution(records))
+        return gone
 
     def batch(self, arrivals: Table | None, corrections: Sequence[tuple[Leaving, Leaving]] = ()) -> IntArray:
         """The exact total of a batch: who joined, and what was corrected from an old record to a new one."""
-        total = np.zeros(self.statistic.size, dtype=np.int64)
+        total = np.zeros(self.cells(()), dtype=np.int64)
         for table in (arrivals, *(record for pair in corrections for record in pair)):
             if isinstance(table, Table) and table.schema.rows_per_person > self.mechanism.rows_per_person:
                 rule = f"at least the {table.schema.rows_per_person} rows per person that the table allows"
                 raise BadBudget("rows_per_person", self.mechanism.rows_per_person, rule)
         if arrivals is not None and arrivals.rows:
-            self.mechanism.contribution(arrivals).add_to(total)
+            self.added((), arrivals).add_to(total)
         for old, new in corrections:
             self.difference(old, new).add_to(total)
         return total
@@ -255,7 +302,7 @@ class Arrivals(Publishable, Declared):
         if not self.max_corrections:
             problem = "corrections were not foreseen, and the noise was not made for them."
             raise BadSetting(problem, "Set max_corrections before the first tick.")
-        before, after = (list(self.mechanism.contribution(record).pairs()) for record in (old, new))
+        before, after = (list(self.added((), record).pairs()) for record in (old, new))
         cells = np.array([cell for cell, _ in (*before, *after)], dtype=np.int64)
         values = np.array([*(-v for _, v in before), *(v for _, v in after)], dtype=np.int64)
         return merge(cells, values)
@@ -279,7 +326,8 @@ class Arrivals(Publishable, Declared):
             raise BadSetting(f"tick {at} needs the totals of {needed} batches.", "Give one for every tick.")
         given = dict(enumerate(batches[-needed:], start=at + 1 - needed))
         left = dict(enumerate(departed))
-        return Rows(np.vstack([release.value, self.noisy(self.exact(at, given, left), coins)]))
+        row = self.noisy(self.exact(at, given, left, release.shape), coins, at, release.shape)
+        return Rows(np.vstack([release.value, row]), release.shape)
 
     def require_open(self, tick: int) -> None:
         """Refuse a tick after the horizon: the noise was made for no more."""
@@ -289,17 +337,22 @@ class Arrivals(Publishable, Declared):
             raise BadSetting(problem, remedy)
 
     def exact(
-        self, tick: int, joined: Mapping[int, IntArray], departed: Mapping[int, IntArray] | None = None
+        self,
+        tick: int,
+        joined: Mapping[int, IntArray],
+        departed: Mapping[int, IntArray] | None = None,
+        shape: Shape = (),
     ) -> IntArray:
         """The exact row of a tick, from the totals of the batches that count in it, by their ticks."""
         parts = [joined] if self.leavers is None else [joined, departed or {}]
-        moves, row = self.factors.row(tick), np.zeros(self.width, dtype=np.int64)
+        moves, row = self.factors.row(tick), np.zeros(self.width(shape), dtype=np.int64)
+        cells = self.cells(shape)
         for part, batches in enumerate(parts):
             used = [at for at in batches if moves[at]]
             if used:
                 totals = np.array([batches[at] for at in used], dtype=np.int64)
                 self.require_room(float(np.abs(totals).max(axis=1).astype(float) @ moves[used]))
-                row[part * self.statistic.size :][: self.statistic.size] = moves[used] @ totals
+                row[part * cells :][:cells] = moves[used] @ totals
         return row
 
     def require_room(self, most: float) -> None:
@@ -307,23 +360,28 @@ class Arrivals(Publishable, Declared):
         if most > MOST:
             raise TooLarge("a row", None, MOST, "Choose narrower bounds or a coarser step.")
 
-    def noisy(self, exact: IntArray, coins: Coins) -> IntArray:
-        """A row with its noise."""
-        laws = [self.laws] if self.leavers is None else [self.laws, self.departure_laws]
-        halves = np.split(exact, len(laws))
+    def noisy(self, exact: IntArray, coins: Coins, tick: int = 1, shape: Shape = ()) -> IntArray:
+        """A row with its noise: that of the first release of a structure that grew is its own."""
+        laws = [self.mechanism.laws if self.grew and tick == 0 else self.laws]
+        laws += [] if self.leavers is None else [self.departure_laws]
+        parts = self.mechanism.noised_parts(shape)
+        ends = np.cumsum([width for width, _ in parts])[:-1]
         return np.concatenate(
-            [add_noise(self.statistic, law, half, coins) for law, half in zip(laws, halves, strict=True)]
+            [
+                coins.noisy(law[number], cells)
+                for law, half in zip(laws, np.split(exact, len(laws)), strict=True)
+                for (_, number), cells in zip(parts, np.split(half, ends), strict=True)
+            ]
         )
 
-    def forget(
-        self, release: Given, contribution: Contribution, *, joined: int, until: int | None = None
-    ) -> Given:
+    def forget(self, release: Given, contribution: Given, *, joined: int, until: int | None = None) -> Given:
         """The rows without a record that counted from the tick `joined` on; it cannot access the data.
 
         A record that was corrected counted until the tick of the correction.  In a tick that has not closed,
         nobody is in any row.  Rows do not change if leavers are hidden.
         """
-        return release.less(self.moves(release.ticks, contribution, joined, until))
+        gone = self.mechanism.moves(release.shape, contribution)
+        return release.less(self.moves(release.ticks, gone, joined, until))
 
     def moves(self, ticks: int, contribution: Contribution, joined: int, until: int | None) -> Withdrawal:
         """By how much the published rows change."""
@@ -360,7 +418,7 @@ class Arrivals(Publishable, Declared):
         return self.mechanism.steady
 
     @property
-    def columns(self) -> tuple[GridColumn, ...]:
+    def columns(self) -> tuple[Column, ...]:
         return self.mechanism.columns
 
     @property
@@ -377,11 +435,12 @@ class Arrivals(Publishable, Declared):
     def questions(self) -> tuple[str, ...]:  # type: ignore[override]
         return (*self.mechanism.questions, "tick")
 
-    def read(self, release: Rows, tick: int | None, confidence: float) -> tuple[Linear, Cells]:
-        """The mechanism with the noise of a running total, and its cells at the end of a tick."""
+    def read(self, release: Rows, tick: int | None, confidence: float) -> tuple[Given, Given]:
+        """The mechanism with the noise of a running total, and its release at the end of a tick."""
         at = self._tick(release, tick)
-        cells = Cells(np.rint(self.total(release, at)).astype(np.int64))
-        return self.mechanism.with_laws(self._laws_at(at, confidence)), cells
+        cells = np.rint(self.total(release, at)).astype(np.int64)
+        mechanism = self.mechanism.with_laws(self._laws_at(at, confidence))
+        return mechanism, mechanism.shaped(release.shape, cells)
 
     def answers(self, release: Rows, asked: Mapping[str, Given], confidence: float) -> Answers:
         """The mechanism's answers from the running totals, with intervals for their noise.
@@ -402,34 +461,47 @@ class Arrivals(Publishable, Declared):
 
     def estimate(self, release: Rows, confidence: float = 0.95) -> Estimate:
         mechanism, cells = self.read(release, None, confidence)
-        return mechanism.estimate(cells, confidence)
+        answer: Estimate = mechanism.estimate(cells, confidence)
+        return answer
 
     def predictions(self, release: Rows, codes: Given) -> ListedRows:
         mechanism, cells = self.read(release, None, 0.95)
-        return mechanism.predictions(cells, codes)
+        predicted: ListedRows = mechanism.predictions(cells, codes)
+        return predicted
 
     def rows(self, release: Rows) -> ListedRows:
         """The published rows as they are, with their noise."""
-        halves = {"arrivals": 0, "departures": self.statistic.size} if self.leavers is not None else {"": 0}
+        cells = self.cells(release.shape)
+        halves = {"arrivals": 0, "departures": cells} if self.leavers is not None else {"": 0}
         return [
             {"tick": tick} | ({"of": name} if name else {}) | listed
             for tick, row in enumerate(release.value)
             for name, start in halves.items()
-            for listed in self.mechanism.rows(Cells(row[start : start + self.statistic.size]))
+            for listed in self.mechanism.rows(
+                self.mechanism.shaped(release.shape, row[start : start + cells])
+            )
         ]
 
     def foreseen(self, rows: float) -> Foreseen:
         """The interval at the horizon, where it is widest."""
-        one = self.mechanism.with_laws(self._laws_at(self.horizon - 1, 0.95)).foreseen(rows)
+        one: Foreseen = self.mechanism.with_laws(self._laws_at(self.horizon - 1, 0.95)).foreseen(rows)
         return replace(one, of=f"{one.of}, after {self.horizon:,} ticks")
 
     def _laws_at(self, tick: int, confidence: float) -> tuple[Law, ...]:
         """Laws that are at least as wide, at this confidence, as the noise of the totals at a tick."""
-        times = self.factors.spread(tick)
-        if self.leavers is None and times == 1 and self.factors.largest == 1:
-            return self.laws
-        halves = [self.laws] if self.leavers is None else [self.laws, self.departure_laws]
-        return tuple(_as_wide_as(laws, times, confidence) for laws in zip(*halves, strict=True))
+        if isinstance(self.factors, FirstApart):
+            later = self.factors.others.spread(tick - 1) if tick else 0.0
+            pairs = zip(self.mechanism.laws, self.laws, strict=True)
+            noises = [[(one, 1.0), (row, later)] if later else [(one, 1.0)] for one, row in pairs]
+        else:
+            times = self.factors.spread(tick)
+            if self.leavers is None and times == 1 and self.factors.largest == 1:
+                return self.laws
+            halves = [self.laws] if self.leavers is None else [self.laws, self.departure_laws]
+            noises = [[(law, times) for law in laws] for laws in zip(*halves, strict=True)]
+        if self.grew and not tick:
+            return self.mechanism.laws
+        return tuple(_as_wide_as(several, confidence) for several in noises)
 
     def _tick(self, release: Rows, tick: int | None) -> int:
         if not release.ticks:
@@ -448,22 +520,33 @@ def summed(laws: Sequence[Law], batches: int, confidence: float = 0.95) -> tuple
     """
     if batches == 1 or not any(isinstance(law, DiscreteLaplace | DiscreteGaussian) for law in laws):
         return tuple(laws)
-    return tuple(_as_wide_as([law], math.sqrt(batches), confidence) for law in laws)
+    return tuple(_as_wide_as([(law, math.sqrt(batches))], confidence) for law in laws)
 
 
-def _as_wide_as(laws: Sequence[Law], times: float, confidence: float) -> Law:
+def _as_wide_as(noises: Sequence[tuple[Law, float]], confidence: float) -> Law:
     """A law that is at least as wide, at this confidence, as a sum of noises of these laws, and its rounding.
 
-    The sum has `times` the standard deviation of one noise of each.  Sums of Laplace noise lie between a
-    Laplace and a normal law of the same variance.
+    Each has so many times the standard deviation of its law.  Sums of Laplace noise lie between a Laplace and
+    a normal law of the same variance.
     """
-    squares = sum(standard_deviation(law) ** 2 for law in laws)
-    spread = math.sqrt(squares * times**2 + 1 / 12)
+    squares = sum((standard_deviation(law) * times) ** 2 for law, times in noises)
+    spread = math.sqrt(squares + 1 / 12)
     tail = -math.log(1 - confidence) / math.sqrt(2)
-    heavy = any(isinstance(law, DiscreteLaplace) for law in laws)
+    heavy = any(isinstance(law, DiscreteLaplace) for law, _ in noises)
     if heavy and tail > NormalDist().inv_cdf((1 + confidence) / 2):
         return DiscreteLaplace(spread / math.sqrt(2))
     return DiscreteGaussian(spread)
+
+
+def _is_pure(budget: Noise) -> bool:
+    return isinstance(budget, Budget) and budget.delta == 0
+
+
+def _times(law: Law, far: float) -> Law:
+    """The law for a statistic that moves so many times as far; laws for exact worlds stay."""
+    if isinstance(law, DiscreteLaplace):
+        return DiscreteLaplace(law.scale * far)
+    return DiscreteGaussian(law.sigma * far) if isinstance(law, DiscreteGaussian) else law
 
 
 def _as_laws(noise: Given, blocks: int) -> tuple[Law, ...]:

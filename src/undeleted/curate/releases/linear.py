@@ -121,6 +121,9 @@ class Linear(Subtracting):
     def shaped(self, shape: Shape, cells: IntArray) -> Cells:
         return Cells(cells)
 
+    def noised_parts(self, shape: Shape) -> list[tuple[int, int]]:
+        return [(block.width, number) for number, block in enumerate(self.statistic.blocks)]
+
     def with_laws(self, laws: tuple[Law, ...]) -> "Linear":
         """The same mechanism with these laws, to read a release that has their noise."""
         mechanism: Given = self

@@ -108,6 +108,14 @@ class Subtracting(Publishable, Declared, ABC):
             result.append(Event(law, reach.of(law), self.rows_that_count, cells=reach.cells))
         return result
 
+    @abstractmethod
+    def noised_parts(self, shape: Shape) -> list[tuple[int, int]]:
+        """How many cells each part of a release of this shape has, and which of the laws is their noise."""
+
+    @abstractmethod
+    def with_laws(self, laws: tuple[Law, ...]) -> Given:
+        """The same mechanism with these laws, to read a release that has their noise."""
+
     def forget(self, release: R, contribution: Given) -> R:
         """The next release, from the last one and what the deleted added; it cannot access the data."""
         after: R = release.less(self.moves(release.shape, contribution), self.shaped)  # type: ignore[attr-defined]

@@ -74,7 +74,7 @@ def bytes_of(schema: Schema, mechanisms: Mapping[str, Given], rows: int) -> int:
     sizes = [m.statistic.size for m in mechanisms.values() if hasattr(m, "statistic")]
     chunks = sum(-(-size // CHUNK) for size in sizes)
     if growing:  # at its horizon
-        layout = TickRows(tuple(m.width for m in growing))
+        layout = TickRows(tuple(m.width(()) for m in growing if not m.grew))
         chunks = layout.tiles * layout.blocks(growing[0].horizon)
     slot = Records(schema, needed(schema, mechanisms), grows=bool(growing)).slot
     corrections = growing[0].max_corrections if growing else 0

@@ -6,7 +6,7 @@ the last block: it has a digest of the noise, which is the cells minus the total
 
 import json
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -101,10 +101,10 @@ class Published:
         self._mechanisms = tuple(publishing.mechanisms.values())
         self._columns = needed(publishing.schema, publishing.mechanisms, publishing.keep)
         self._records = Records(publishing.schema, self._columns)
-        packed = self._packed()
-        self.cells = [cells for cells, _ in packed]
-        self.shapes = [shape for _, shape in packed if shape is not None]
-        self._shaped = self._shapes_of(self.shapes)
+        packed = [to_cells(publishing.releases[name]) for name in publishing.mechanisms]
+        self.shapes = [shape for _, shape in packed]
+        self._shaped = [shape_from(m, shape) for m, shape in zip(self._mechanisms, self.shapes, strict=True)]
+        self.cells = self._laid_out([cells for cells, _ in packed])
         self.most: int | None = publishing.schema.rows_per_person
         self.together = publishing.schema.rows_per_person
         self._rows = 0
@@ -112,12 +112,9 @@ class Published:
         self._exact = [np.zeros(size, dtype=np.int64) for size in self._sizes()]
         self._posts: list[Post] = []
 
-    def _packed(self) -> list[tuple[IntArray, bytes | None]]:
-        """The cells that are stored, each with its shape."""
-        return [to_cells(self._publishing.releases[name]) for name in self._publishing.mechanisms]
-
-    def _shapes_of(self, shapes: Sequence[bytes]) -> list[Given]:
-        return [shape_from(m, shape) for m, shape in zip(self._mechanisms, shapes, strict=True)]
+    def _laid_out(self, cells: list[IntArray]) -> list[IntArray]:
+        """The cells as they are stored."""
+        return cells
 
     def _sizes(self) -> list[int]:
         """How many sums each publication has."""
@@ -198,29 +195,23 @@ class PublishedTicks(Published):
         self._records = Records(publishing.schema, self._columns, grows=True)
         self.together *= 1 + self._mechanisms[0].max_corrections
 
-    def _packed(self) -> list[tuple[IntArray, bytes | None]]:
-        return [(first_block(self._mechanisms, self._row), None)]
-
-    @property
-    def _row(self) -> IntArray:
-        releases = self._publishing.releases
-        return np.concatenate([releases[name].value[0] for name in self._publishing.mechanisms])
-
-    def _shapes_of(self, shapes: Sequence[bytes]) -> list[Given]:
-        return []
+    def _laid_out(self, cells: list[IntArray]) -> list[IntArray]:
+        """The rows of all publications are one block of cells."""
+        self._rows_of_tick_0 = [rows[0] for rows in cells]
+        return [first_block(self._rows_of_tick_0)]
 
     def _sizes(self) -> list[int]:
-        return [mechanism.statistic.size for mechanism in self._mechanisms]
+        return [m.cells(shape) for m, shape in zip(self._mechanisms, self._shaped, strict=True)]
 
     def _add_up(self, number: int, block: Table) -> None:
-        self._mechanisms[number].mechanism.contribution(block).add_to(self._exact[number])
+        self._mechanisms[number].added(self._shaped[number], block).add_to(self._exact[number])
 
     def _digested(self) -> dict[str, str]:
         assert self._publishing.at is not None
-        batches = zip(self._mechanisms, self._exact, strict=True)
-        exact = np.concatenate([mechanism.exact(0, {0: total}) for mechanism, total in batches])
-        hidden = self._mechanisms[0].leavers is not None
-        chained = linked(self._key, START, self._row if hidden else self._row - exact)
+        batches = zip(self._mechanisms, self._exact, self._shaped, strict=True)
+        exact = np.concatenate([m.exact(0, {0: total}, None, shape) for m, total, shape in batches])
+        hidden, row = self._mechanisms[0].leavers is not None, np.concatenate(self._rows_of_tick_0)
+        chained = linked(self._key, START, row if hidden else row - exact)
         return {"ticks": "1", "at": repr(self._publishing.at), "digest": chained}
 
 

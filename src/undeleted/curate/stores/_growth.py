@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from undeleted.curate.releases.arrivals import Arrivals, Rows, Withdrawal
+from undeleted.curate.releases.subtracting import Shape
 from undeleted.curate.statistics import Contribution
 from undeleted.curate.stores._buckets import TAG
 from undeleted.curate.stores._records import NEVER, SPAN, Records, Span, tag_of
@@ -76,10 +77,10 @@ class Corrected:
 class PendingRows:
     """A stand-in for the rows during a deletion: it records what the store must subtract."""
 
-    __slots__ = ("gone", "ticks")
+    __slots__ = ("gone", "shape", "ticks")
 
-    def __init__(self, ticks: int) -> None:
-        self.ticks, self.gone = ticks, list[Withdrawal]()
+    def __init__(self, ticks: int, shape: Shape) -> None:
+        self.ticks, self.shape, self.gone = ticks, shape, list[Withdrawal]()
 
     def less(self, moved: Withdrawal) -> "PendingRows":
         self.gone.append(moved)
@@ -96,11 +97,14 @@ def linked(key: bytes, before: str, row: IntArray) -> str:
 class Growth:
     """What an open store knows about its ticks."""
 
-    def __init__(self, mechanisms: Mapping[str, Arrivals], meta: Mapping[str, str]) -> None:
-        self.mechanisms = dict(mechanisms)
+    def __init__(
+        self, mechanisms: Mapping[str, Arrivals], meta: Mapping[str, str], shapes: Sequence[Shape]
+    ) -> None:
+        self.mechanisms, self.shapes = dict(mechanisms), list(shapes)
         self.ticks = int(meta["ticks"])
         self.at = float(meta["at"])  # when the last one closed
-        self.layout = TickRows(tuple(m.width for m in self.mechanisms.values()))
+        widths = (m.width(shape) for m, shape in zip(mechanisms.values(), shapes, strict=True))
+        self.layout = TickRows(tuple(widths))
 
     @property
     def first(self) -> Arrivals:
@@ -132,12 +136,14 @@ class Growth:
 
     def forget(self, records: Records, rows: Sequence[bytes]) -> tuple[dict[int, IntArray], bool]:
         """Let every mechanism forget these rows: what to subtract by chunk, and if anybody was published."""
-        falling = {name: PendingRows(self.ticks) for name in self.mechanisms}
+        shapes = zip(self.mechanisms, self.shapes, strict=True)
+        falling = {name: PendingRows(self.ticks, shape) for name, shape in shapes}
         published = False
         for span, gone in self._by_span(records, rows):
             published |= span.joined < self.ticks
             for name, mechanism in self.mechanisms.items():
-                contribution = mechanism.mechanism.contribution(gone)
+                inner: Given = mechanism.mechanism
+                contribution = inner.contribution(gone)
                 mechanism.forget(falling[name], contribution, joined=span.joined, until=span.end)
         moves = {number: falling[name].gone for number, name in enumerate(self.mechanisms)}
         return self.layout.moved(moves), published
@@ -188,25 +194,22 @@ class Growth:
             for number, (name, mechanism) in enumerate(self.mechanisms.items()):
                 moves, start = enters[name], self.layout.offsets[number]
                 contribution: Contribution | None = None
-                for times, at in self._times(span, moves, start, mechanism):
-                    contribution = contribution or mechanism.mechanism.contribution(table)
+                for times, at in self._times(span, moves, start, number):
+                    contribution = contribution or mechanism.added(self.shapes[number], table)
                     values = np.asarray(contribution.values)
                     bounds[name] += float(np.abs(values).max(initial=0)) * abs(times)
                     mechanism.require_room(bounds[name])
-                    Contribution(contribution.cells, values * times).add_to(
-                        row[at : at + mechanism.statistic.size]
-                    )
+                    cells = mechanism.cells(self.shapes[number])
+                    Contribution(contribution.cells, values * times).add_to(row[at : at + cells])
         return row
 
-    def _times(
-        self, span: Span, moves: IntArray, start: int, mechanism: Arrivals
-    ) -> Iterator[tuple[int, int]]:
+    def _times(self, span: Span, moves: IntArray, start: int, number: int) -> Iterator[tuple[int, int]]:
         """How often rows with a span count in the row of this tick, and in which half of it."""
         arrived = self._at(moves, span.joined) - self._at(moves, span.until)
         if arrived:
             yield arrived, start
-        if mechanism.leavers is not None and (left := self._at(moves, span.left)):
-            yield left, start + mechanism.statistic.size
+        if self.hidden and (left := self._at(moves, span.left)):
+            yield left, start + self.layout.widths[number] // 2
 
     def _at(self, moves: IntArray, tick: int) -> int:
         return int(moves[tick]) if tick <= self.ticks else 0
@@ -214,9 +217,8 @@ class Growth:
     def noisy(self, exact: IntArray, coins: Coins) -> IntArray:
         """The row with the noise of every publication."""
         parts = np.split(exact, self.layout.offsets[1:-1])
-        return np.concatenate(
-            [m.noisy(part, coins) for m, part in zip(self.mechanisms.values(), parts, strict=True)]
-        )
+        each = zip(self.mechanisms.values(), parts, self.shapes, strict=True)
+        return np.concatenate([m.noisy(part, coins, self.ticks, shape) for m, part, shape in each])
 
     # -- the chain
 
@@ -238,7 +240,7 @@ class Growth:
         for span, table in self.parts(records, slots):
             for number, mechanism in enumerate(self.mechanisms.values()):
                 start, end = self.layout.offsets[number : number + 2]
-                gone = mechanism.mechanism.contribution(table)
+                gone = mechanism.added(self.shapes[number], table)
                 for tick, sign in ((span.joined, 1), (span.until, -1)):
                     if tick < self.ticks:
                         signed = Contribution(gone.cells, sign * np.asarray(gone.values))
@@ -268,12 +270,13 @@ class Growth:
     def rows_of(self, publication: int, blocks: Iterable[IntArray]) -> Rows:
         """A publication's rows, from its chunks of every block."""
         parts = [self.layout.rows_in(publication, data) for data in blocks]
-        return Rows(np.ascontiguousarray(np.concatenate(parts)[: self.ticks]))
+        rows = np.ascontiguousarray(np.concatenate(parts)[: self.ticks])
+        return Rows(rows, self.shapes[publication])
 
 
-def first_block(mechanisms: Sequence[Arrivals], row: IntArray) -> IntArray:
-    """The cells of the first block of ticks, with the row of tick 0."""
-    layout = TickRows(tuple(m.width for m in mechanisms))
+def first_block(rows: Sequence[IntArray]) -> IntArray:
+    """The cells of the first block of ticks, with the publications' rows of tick 0."""
+    layout, row = TickRows(tuple(row.size for row in rows)), np.concatenate(rows)
     return -np.concatenate(list(layout.row_added(0, row).values()))
 
 

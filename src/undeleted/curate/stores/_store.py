@@ -142,9 +142,8 @@ class Store(ABC):
         self.rule = int(
             meta.get("rule", 1)
         )  # how values were encoded: 1 with their whole column, 2 one by one
-        self.growth = Growth(self.mechanisms, meta) if "ticks" in meta else None
-        stored = shapes if self.growth is None else [b""] * len(self.mechanisms)
-        self._shapes = [shape_from(m, s) for m, s in zip(self.mechanisms.values(), stored, strict=True)]
+        self._shapes = [shape_from(m, s) for m, s in zip(self.mechanisms.values(), shapes, strict=True)]
+        self.growth = Growth(self.mechanisms, meta, self._shapes) if "ticks" in meta else None
         self._boards = [is_board(mechanism) for mechanism in self.mechanisms.values()]
         self._sizes: list[int] = json.loads(meta["sizes"])
         self._chunks: list[int] = np.cumsum([0, *(-(-size // CHUNK) for size in self._sizes)]).tolist()

@@ -37,6 +37,7 @@
     ├── BadConnection             a database that cannot be reached, or has no such table
     ├── StoreError                a store that is locked, lacks its key, or was changed unexpectedly
     │   ├── StoreGone             a store that was removed, or replaced by something else
+    │   ├── TicksElsewhere        a copy of a table that grows: its ticks close in the original
     │   └── AlreadyPublished      a different spec from the published one
     ├── BadReceipt                a text that is not a receipt
     ├── FalseReceipt              a receipt that this data set did not sign
@@ -385,6 +386,14 @@ class StoreError(UndeletedError):
 
 class StoreGone(StoreError):
     """A store that was removed, or replaced by something else: nobody would find what is written to it."""
+
+
+class TicksElsewhere(StoreError):
+    """A copy or a backup of a table that grows: a tick closed in both would be drawn twice."""
+
+    def __init__(self, path: str) -> None:
+        problem = f"{path} is a copy or a backup: its ticks would be drawn again, at the cost of another ε."
+        super().__init__(problem, "Go on in the original; or move it, with `store copy --move-budget`.")
 
 
 class AlreadyPublished(StoreError):

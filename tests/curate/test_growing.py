@@ -125,12 +125,12 @@ def test_ticks_that_were_missed_are_closed_late_one_by_one():
     assert curator.tick(start + timedelta(hours=23)).closed == 0
     done = curator.tick(start + timedelta(days=3, hours=1))
     assert (done.closed, done.ticks, done.due) == (3, 4, start + timedelta(days=4))
-    with pytest.raises(BadSetting, match="ticks close in order"):
+    with pytest.raises(BadSetting, match="Ticks close in order"):
         curator.tick(start + timedelta(days=2))
     assert curator.status().ticks == 4
     assert curator.tick(start + timedelta(days=400)).ticks == 50, "no further than the horizon"
-    with pytest.raises(BadSetting, match="all 50 ticks have closed"):
-        curator.tick(start + timedelta(days=401))
+    over = curator.tick(start + timedelta(days=401))
+    assert (over.closed, over.ticks, over.due) == (0, 50, None), "a clock that goes on is no error"
     with pytest.raises(BadSetting, match="nobody can join any more"):
         curator.add(people(5000, 2))
     assert curator.delete("p1").deleted == 1
@@ -286,7 +286,7 @@ def test_a_spec_names_the_clock():
     [
         ('leavers = "gone"', 20, "`leavers` is not a rule: 'gone'."),
         ("leavers_epsilon = 1", 20, '`leavers_epsilon` needs leavers = "hidden".'),
-        ('leavers = "hidden"', 20, "[arrivals] needs `leavers_epsilon`, a number."),
+        ('leavers = "hidden"', 17, "[arrivals] needs `leavers_epsilon`, a number."),
         ('leavers = "hidden"\nleavers_epsilon = -1', 21, "epsilon must be positive and finite"),
         ("max_corrections = -1", 20, "max_corrections = -1 is not a number of corrections."),
         ('noise = "less"', 20, "noise = 'less' does not exist."),

@@ -180,7 +180,7 @@ def test_nothing_is_published_if_receipts_cannot_be_written(spec, tmp_path, caps
     assert run(["publish", str(spec), "--store", store, "--receipts", str(tmp_path / "no" / "x")]) == 2
     assert there.read_text() == "mine"
     assert not (tmp_path / "a.db").exists()
-    assert "nothing was published" in capsys.readouterr().err
+    assert "nothing was done" in capsys.readouterr().err
 
 
 def test_a_publication_that_fails_leaves_no_receipts(tmp_path):

@@ -226,7 +226,7 @@ CASES = {
         PUBLISH,
         "spec.toml, line 1: the spec has no key `publsh`."
         "\n"
-        "Did you mean `publish`? Known keys: data, budget, columns, publish.",
+        "Did you mean `publish`? Known keys: data, budget, columns, publish, arrivals.",
     ),
     "a typo in a kind": Bad(
         spec('kind = "mean"', 'kind = "maen"'),

@@ -57,7 +57,9 @@ from undeleted.errors import (
     MissingExtra,
     Misuse,
     NotStarted,
+    RejectedValue,
     StoreError,
+    TicksElsewhere,
     UndeletedError,
     UnknownName,
     WeakDelta,
@@ -445,13 +447,20 @@ class Curator:
             raise BadSetting(problem, remedy)
         return TickClock.from_json(self.store.facts["clock"])
 
+    def _open_clock(self) -> TickClock:
+        """The clock of a store whose ticks can close: not of a copy."""
+        clock = self.clock
+        if self.store.facts.get("closed"):
+            raise TicksElsewhere(self.store.path)
+        return clock
+
     def add(self, data: Given, *, skip_existing: bool = False) -> Added:
         """Take people in: they wait in the store, and are published when the tick that is open closes.
 
         If some of them are there already, nobody is added; or, with `skip_existing`, only the others.
         Somebody who left and joins again is somebody new: the budget is for one stay.
         """
-        _ = self.clock
+        self._open_clock()
         return self.store.add(self._table(data), skip=skip_existing)
 
     def add_from(
@@ -465,7 +474,7 @@ class Curator:
         from undeleted.curate.connections import beyond, connected, mark_of
         from undeleted.curate.engines.ibis import Ibis
 
-        _ = self.clock
+        self._open_clock()
         rows, mark = connected(connection, table, Path()), None
         if watermark is not None:
             if watermark in (*self.schema.names, self.schema.id):
@@ -487,7 +496,7 @@ class Curator:
 
         Nothing is published before it closes.  If somebody has no correction left, nothing is changed.
         """
-        _ = self.clock
+        self._open_clock()
         return self.store.correct(self._table(data))
 
     def tick(self, now: datetime | str | None = None) -> Ticked:
@@ -495,17 +504,16 @@ class Curator:
 
         `now` is the time to go by, in place of the system's.
         """
-        clock, store, at = self.clock, self.store, moment(now)
+        clock, store, at = self._open_clock(), self.store, moment(now)
         ticks = store.ticks
         growth = store.growth
         assert growth is not None
         if at.timestamp() < growth.at:
             last = datetime.fromtimestamp(growth.at, UTC)
-            problem = f"the clock says {at:%Y-%m-%d %H:%M}; the last tick closed at {last:%Y-%m-%d %H:%M}."
-            raise BadSetting(problem, "Correct the clock of this machine: ticks close in order.")
-        horizon = growth.first.horizon
-        growth.first.require_open(ticks)
-        closed = 0
+            problem = f"it is {at:%Y-%m-%d %H:%M}, and the last tick closed at {last:%Y-%m-%d %H:%M}."
+            remedy = "Ticks close in order: correct the clock or `now`; or wait, if they were closed ahead."
+            raise BadSetting(problem, remedy)
+        horizon, closed = growth.first.horizon, 0
         while ticks < clock.due(at, ticks, horizon):
             closed += store.tick(ticks, self._coins, at.timestamp())
             ticks = store.ticks
@@ -518,9 +526,13 @@ class Curator:
     def _table(self, data: Given) -> Table:
         """Records on the store's grid, from any table or the path of a file."""
         schema = self.store.schema
-        if isinstance(data, str | Path):
-            return files.read(str(data), schema)
-        table = data if isinstance(data, Table) else schema.table(data)
+        try:
+            if isinstance(data, str | Path):
+                return files.read(str(data), schema)
+            table = data if isinstance(data, Table) else schema.table(data)
+        except RejectedValue as error:  # what was published cannot get other rules
+            error.remedy = "Correct the rows."
+            raise
         if table.schema != schema:
             problem = "the table was encoded with another schema."
             raise WrongType(problem, "Use the store's schema: curator.store.schema.table(rows).")
@@ -674,7 +686,7 @@ class Curator:
             store.held,
             ticks,
             horizon,
-            self.clock.closes(ticks) if ticks < horizon else None,
+            self.clock.closes(ticks) if ticks < horizon and not facts.get("closed") else None,
         )
 
     def vacuum(self) -> bool:

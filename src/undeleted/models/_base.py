@@ -173,7 +173,7 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
         """Take in further people: a batch with the whole budget, because each person is in one batch.
 
         The noises of the batches add up: after t batches they are √t times as wide.  `forget` is as before.
-        Whoever is in two batches pays twice.  `classes`, if given, must be among the declared ones.
+        A person in two batches pays twice.  `classes`, if given, must be among the declared ones.
         """
         if "_state" not in self.__dict__:
             fitted: ForgettingEstimator = self.fit(X) if y is None else self.fit(X, y)

@@ -207,7 +207,7 @@ def test_a_table_that_allows_more_rows_per_person_is_refused():
 
 
 def test_what_is_impossible_is_refused():
-    with pytest.raises(BadBudget, match="with a δ"):
+    with pytest.raises(BadSetting, match='"factorization" needs a budget with a δ'):
         Arrivals(NoisyCount(1.0), 12, "factorization")
     with pytest.raises(BadSetting, match="is not a total"):
         Arrivals(BulletinBoard(Text("note")), 12)

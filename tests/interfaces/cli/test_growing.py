@@ -96,7 +96,9 @@ def test_corrections_wait_for_the_tick_and_are_counted(here, said):
     assert "1 of 30 have closed" in said("status")
     said("tick", "--now", "2100-01-01", "--yes")
     csv(here / "changed.csv", 0, 3, age=20)
-    assert "all 30 ticks have closed: nobody can join any more." in said("correct", "changed.csv", code=2)
+    assert "all 30 ticks have closed: no record can be corrected any more." in said(
+        "correct", "changed.csv", code=2
+    )
 
 
 def test_what_is_said_is_read_by_people(here, said):
@@ -159,8 +161,8 @@ def test_hidden_leavers_are_said_to_wait(here, said):
             ("tick", "--now", "2100-01-01"),
             "is ahead of the system's clock, and ticks that are closed stay closed.",
         ),
-        (("tick", "--now", "2001-01-01"), "Correct the clock of this machine: ticks close in order."),
-        (("show", "people", "--tick", "7"), "tick 7 has not closed.\nChoose from 0 to 0."),
+        (("tick", "--now", "2001-01-01"), "Ticks close in order: correct the clock or `now`"),
+        (("show", "people", "--tick", "7"), "tick 7 has not closed.\nOnly tick 0 has closed."),
         (("show", "people", "--tick", "last"), "'last' is not a tick."),
         (("delete", "p1", "--fold", "2"), "a table that grows does not hold deletions back."),
         (("publish", "more.toml", "--more"), "the budget of ε = 1 is spent."),

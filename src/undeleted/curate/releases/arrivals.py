@@ -43,7 +43,7 @@ from undeleted.curate.statistics import merged as merge
 from undeleted.errors import BadBudget, BadQuestion, BadSetting, TooLarge
 from undeleted.foundations.arrays import FloatArray, IntArray
 from undeleted.foundations.coins import Coins, DiscreteGaussian, DiscreteLaplace, Law
-from undeleted.foundations.intervals import Estimate, standard_deviation
+from undeleted.foundations.intervals import Estimate, check_confidence, standard_deviation
 from undeleted.foundations.privacy import Budget, Event, Noise, Reach, Zcdp, as_noise, calibrate
 from undeleted.foundations.privacy.binary_tree import BinaryTree
 from undeleted.foundations.privacy.calibration import rho_for
@@ -117,7 +117,9 @@ class Arrivals(Publishable, Declared):
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism, Subtracting):
-            problem = f"{type(self.mechanism).__name__} is not a total: new people cannot be added to it."
+            named: Given = self.mechanism
+            kind = getattr(named, "kind", type(named).__name__)
+            problem = f"{kind!r} is not a total: new people cannot be added to it."
             raise BadSetting(problem, "Publish counts, sums, means, variances, histograms or products.")
         if self.noise not in ("auto", "factorization", "cohorts", "tree"):
             remedy = "Choose auto, factorization, cohorts or tree."
@@ -130,7 +132,7 @@ class Arrivals(Publishable, Declared):
             object.__setattr__(self, "leavers", as_noise(self.leavers))
         if self.grew and (self.max_corrections or self.leavers is not None):
             what = "corrections" if self.max_corrections else "hidden leavers"
-            problem = f"{type(self.mechanism).__name__} keeps the shape of the first release, without {what}."
+            problem = f"{self.mechanism.kind!r} keeps the shape of the first release, without {what}."
             raise BadSetting(problem, "Publish it in a store of its own, or leave that out.")
         if self.grew and isinstance(self.budget, Budget) and self.budget.delta > 0:
             given: Given = self.mechanism  # rows compose adaptively, in zCDP
@@ -198,8 +200,8 @@ class Arrivals(Publishable, Declared):
     def _require_ways(self, budget: Noise) -> None:
         """Refuse pure ε with the factorization, whose rows compose in zCDP."""
         if _is_pure(budget) and isinstance(getattr(self.factors, "others", self.factors), SquareRoot):
-            rule = 'with a δ, such as Budget(1.0, 1e-6): without one, choose noise = "cohorts" or "tree"'
-            raise BadBudget("budget", budget, rule)
+            remedy = 'Give the budget a δ, such as 1e-6; or choose noise = "cohorts" or "tree".'
+            raise BadSetting('noise = "factorization" needs a budget with a δ.', remedy)
 
     def _calibrated(self, mechanism: Linear, budget: Noise, times: int) -> tuple[Law, ...]:
         statistic, rows = mechanism.statistic, mechanism.rows_that_count * times
@@ -437,6 +439,7 @@ class Arrivals(Publishable, Declared):
 
     def read(self, release: Rows, tick: int | None, confidence: float) -> tuple[Given, Given]:
         """The mechanism with the noise of a running total, and its release at the end of a tick."""
+        check_confidence(confidence)
         at = self._tick(release, tick)
         cells = np.rint(self.total(release, at)).astype(np.int64)
         mechanism = self.mechanism.with_laws(self._laws_at(at, confidence))
@@ -449,11 +452,11 @@ class Arrivals(Publishable, Declared):
         """
         asked = dict(asked)
         wanted = asked.pop("tick", None)
-        if wanted != "all":
-            mechanism, cells = self.read(release, _number(wanted), confidence)
+        if wanted is None:
+            mechanism, cells = self.read(release, None, confidence)
             yield from mechanism.answers(cells, asked, confidence)
             return
-        for tick in range(release.ticks):
+        for tick in range(release.ticks) if wanted == "all" else [_number(wanted)]:
             mechanism, cells = self.read(release, tick, confidence)
             for label, answer in mechanism.answers(cells, asked, confidence):
                 named: Json = ({"of": label} if label else {}) if isinstance(label, str) else dict(label)
@@ -508,7 +511,9 @@ class Arrivals(Publishable, Declared):
             raise BadSetting("no tick has closed yet.", "Nothing is published before the first does.")
         at = release.ticks - 1 if tick is None else tick
         if not 0 <= at < release.ticks:
-            raise BadQuestion(f"tick {at} has not closed.", f"Choose from 0 to {release.ticks - 1}.")
+            last = release.ticks - 1
+            remedy = f"Choose from 0 to {last}." if last else "Only tick 0 has closed."
+            raise BadQuestion(f"tick {at} has not closed.", remedy)
         return at
 
 
@@ -554,9 +559,9 @@ def _as_laws(noise: Given, blocks: int) -> tuple[Law, ...]:
     return noise if isinstance(noise, tuple) else (noise,) * blocks
 
 
-def _number(tick: Given) -> int | None:
-    """A tick that was asked for; None means the last."""
+def _number(tick: Given) -> int:
+    """A tick that was asked for."""
     try:
-        return None if tick is None else int(tick)
+        return int(tick)
     except (TypeError, ValueError):
         raise BadQuestion(f"{tick!r} is not a tick.", 'Give its number, or "all".') from None

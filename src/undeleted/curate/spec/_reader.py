@@ -33,7 +33,7 @@ class Reader:
         self._known.append(key)
         if key not in self._table:
             if default is ...:
-                near = get_close_matches(key, self._table, n=1)
+                near = [k for k in get_close_matches(key, self._table, n=1) if k not in self._known]
                 hint = f"`{near[0]}` may be meant for it. " if near else ""
                 remedy = f"{hint}Add a line `{key} = …`."
                 self.fail(f"{self._where()} needs `{key}`, {_NAMES[kind]}.", remedy, *near)
@@ -63,6 +63,9 @@ class Reader:
                 self.fail(f"`{key}.{name}` must be a table.", f"Write it as [{key}.{name}].", key, name)
             readers[name] = Reader(self.file, self.text, table, (*self.path, key, name))
         return readers
+
+    def optional_table(self, key: str) -> "Reader | None":
+        return self.table(key) if self.take(key, dict, None) is not None else None
 
     def table(self, key: str) -> "Reader":
         return Reader(self.file, self.text, self.take(key, dict), (*self.path, key))

@@ -119,7 +119,8 @@ class Spec:
         data, budget = root.table("data"), root.table("budget")
         columns = {name: _column(name, reader) for name, reader in root.tables("columns").items()}
         planned = {name: _planned(reader, columns) for name, reader in root.tables("publish").items()}
-        growing = _growing(root.table("arrivals")) if "arrivals" in root else None
+        arrivals = root.optional_table("arrivals")
+        growing = _growing(arrivals) if arrivals is not None else None
         root.finish()
         if not planned:
             root.fail("nothing is published.", 'Add a table such as [publish.people] with kind = "count".')
@@ -238,7 +239,8 @@ def _growing(arrivals: Reader) -> Growing:
             arrivals.blame(error, "leavers_delta" if "delta" in error.what else "leavers_epsilon")
     else:
         for key in ("leavers_epsilon", "leavers_delta"):
-            arrivals.refuse(key, f'`{key}` needs leavers = "hidden".', "Add it, or remove that line.")
+            if arrivals.take(key, float, None) is not None:
+                arrivals.fail(f'`{key}` needs leavers = "hidden".', "Add it, or remove that line.", key)
     arrivals.finish()
     try:
         growing = Growing(every, horizon, noise, corrections, hides)

@@ -24,7 +24,7 @@ from undeleted.curate.statistics import Contribution
 from undeleted.curate.stores._buckets import TAG
 from undeleted.curate.stores._records import NEVER, SPAN, Records, Span, tag_of
 from undeleted.curate.stores._tick_rows import TICKS, TickRows
-from undeleted.errors import AlreadyJoined, BadBudget, BadSetting, StoreError
+from undeleted.errors import AlreadyJoined, BadBudget, BadSetting, StoreError, TicksElsewhere
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.coins import Coins
 from undeleted.foundations.privacy.cohorts import Cohorts
@@ -123,13 +123,11 @@ class Growth:
     def is_open(self) -> bool:
         return self.ticks < self.first.horizon
 
-    def require_open(self) -> None:
+    def require_open(self, what: str = "nobody can join any more") -> None:
         """Refuse newcomers and corrections after the horizon."""
         if not self.is_open():
-            problem = f"all {self.first.horizon:,} ticks have closed: nobody can join any more."
-            remedy = (
-                "Publish newcomers into a new store, with ticks of its own; from this one people can leave."
-            )
+            problem = f"all {self.first.horizon:,} ticks have closed: {what}."
+            remedy = "People can still leave. Publish newcomers into a new store, with ticks of its own."
             raise BadSetting(problem, remedy)
 
     # -- leaving
@@ -330,7 +328,7 @@ def tick(store: "Store", expected: int, coins: Coins, at: float) -> bool:
 def correct(store: "Store", table: Table) -> Corrected:
     """Replace records at the tick that is open; if somebody has no corrections left, nothing is changed."""
     growth = _growing(store)
-    growth.require_open()
+    growth.require_open("no record can be corrected any more")
     packed = store._records.pack(table, {}, growth.ticks)
     wanted: dict[bytes, list[bytes]] = {}
     for tag, row in zip(_tags_of(store, table), packed, strict=True):
@@ -402,8 +400,5 @@ def _growing(store: "Store") -> Growth:
         remedy = "Publish newcomers into a new store whose spec has [arrivals]; people can leave either."
         raise BadSetting(problem, remedy)
     if store.facts.get("closed"):
-        problem = (
-            f"{store.path} is a copy or a backup: its ticks would be drawn again, at the cost of another ε."
-        )
-        raise BadSetting(problem, "Go on in the original; or move it, with `store copy --move-budget`.")
+        raise TicksElsewhere(store.path)
     return store.growth

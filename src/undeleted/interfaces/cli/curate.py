@@ -51,7 +51,8 @@ def show(
         str | None, typer.Option(help="For products: the target; all other columns are features.")
     ] = None,
     tick: Annotated[
-        str | None, typer.Option(help="Of a table that grows: the totals at the end of a tick, or all.")
+        str | None,
+        typer.Option(help="For a table that grows: the totals at the end of this tick (0, 1, …), or `all`."),
     ] = None,
     predict: Annotated[
         Path | None,
@@ -79,7 +80,8 @@ def show(
     others = [option for option, value in asked.items() if value is not None and value != []]
     if name is None and (others or predict is not None):
         raise BadUsage(
-            "this question needs one publication.", "Name it, as in: undeleted show NAME --quantile 0.9."
+            "this question needs one publication.",
+            f"Name it: undeleted show NAME --{(others or ['predict'])[0]} …",
         )
     if predict is not None:
         if others:
@@ -90,7 +92,8 @@ def show(
         names = [name] if name is not None else list(curator.publications)
         answers = [a for n in names for a in shown(n, curator.show(n), asked if name else {}, confidence)]
     lines = answers_as_text(answers)
-    return Result(answers[0] if name is not None and len(answers) == 1 else answers, lines)
+    single = name is not None and len(answers) == 1 and tick != "all"
+    return Result(answers[0] if single else answers, lines)
 
 
 def _end(text: str) -> float | str:
@@ -168,7 +171,8 @@ def delete(
                 people, fold=fold_of(fold, fold_after), progress=progress.advance, unknown=record
             )
         left = curator.left
-        pending = "" if done.erased else curator.store.why_pending
+        waits = not done.erased and (done.deleted or not curator.store.keeps_leavers)
+        pending = curator.store.why_pending if waits else ""
     return _deleted(done, before, left, pending, unknown, code=int(strict and done.unknown > 0))
 
 
@@ -239,7 +243,10 @@ def export(
     ] = "json",
     out: Annotated[Path | None, typer.Option(help="The output file; standard output by default.")] = None,
     cells: Annotated[
-        bool, typer.Option("--cells", help="The noisy cells themselves, instead of the answers.")
+        bool,
+        typer.Option(
+            "--cells", help="The noisy cells themselves; for a table that grows, its published rows."
+        ),
     ] = False,
     quantile: Annotated[float | None, typer.Option(help="As for show, of one publication.")] = None,
     where: Annotated[list[str] | None, typer.Option(help="As for show, of one publication.")] = None,

@@ -27,7 +27,9 @@ def add(
     ] = "",
     watermark: Annotated[
         str,
-        typer.Option(help="A column of that table that only increases: only rows beyond the last are read."),
+        typer.Option(
+            help="A column of that table that only increases: only rows with a larger value than last time."
+        ),
     ] = "",
     skip_existing: Annotated[
         bool, typer.Option("--skip-existing", help="Leave out people who are in the store already.")
@@ -39,8 +41,8 @@ def add(
 ) -> Result:
     """Take people into a table that grows.  They wait in the store until the next tick closes.
 
-    If somebody is there already, nobody is added.  Somebody who left and is in the file is somebody new: do
-    not add a file again after people have left.
+    If anybody in the file is in the store already, nobody is added.  Do not add a file twice: people in it
+    who have left meanwhile would join again.
     """
     from undeleted.curate.curator import Curator
 
@@ -75,7 +77,7 @@ def correct(
     ],
     store: Store = None,
 ) -> Result:
-    """Replace people's records.  The difference enters the next tick, under its noise.
+    """Replace people's records.  The difference is published at the next tick, under its noise.
 
     If somebody has no correction left (`max_corrections` in the spec), nothing is changed.
     """
@@ -102,9 +104,7 @@ def correct(
 
 @renders
 def tick(
-    now: Annotated[
-        str, typer.Option(help="The time to go by, such as 2026-03-01; by default the system's.")
-    ] = "",
+    now: Annotated[str, typer.Option(help="Use this time instead of the system's, such as 2026-03-01.")] = "",
     yes: Annotated[
         bool, typer.Option("--yes", help="Close ticks ahead of the system's clock; they stay closed.")
     ] = False,

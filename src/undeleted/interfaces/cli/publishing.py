@@ -99,7 +99,7 @@ def publish(
     rows: Annotated[
         int | None,
         typer.Option(
-            help="About how many rows there are: expected intervals are for it, and warnings come first."
+            help="About how many rows there are: for the expected intervals, and for warnings before."
         ),
     ] = None,
     more: Annotated[
@@ -188,12 +188,12 @@ def receipts_into(path: Path | None) -> Iterator[Callable[[Iterator[str]], None]
     from undeleted.curate.durable import atomic
 
     if path.exists():
-        raise BadFile(str(path), "already exists; nothing was published.", "Name another file.")
+        raise BadFile(str(path), "already exists; nothing was done.", "Name another file.")
     with ExitStack() as stack:
         try:
             file = stack.enter_context(atomic(path, private=True))
         except OSError as error:
-            problem = f"cannot be written ({error.strerror}); nothing was published."
+            problem = f"cannot be written ({error.strerror}); nothing was done."
             raise BadFile(str(path), problem, "Name a file in a folder that exists.") from None
 
         def write(lines: Iterator[str]) -> None:

@@ -3,7 +3,9 @@
 Covers: curate/stores/_tick_rows.py
 """
 
+import shutil
 import sqlite3
+from pathlib import Path
 
 import numpy as np
 import psycopg
@@ -494,3 +496,18 @@ def test_a_lost_connection_is_asked_about_and_no_change_is_made_twice(server, ma
             assert change() == expected
         assert store.check() == []
         assert len(store.tags()) == len(OLD) + 1
+
+
+def test_a_store_that_was_written_before_still_opens_and_goes_on(tmp_path):
+    """A table that grew in format 4: three ticks, a correction, a leaver, and somebody who waits."""
+    kept = Path(__file__).parents[2] / "fixtures" / "store-v4-growing.db"
+    for suffix in ("", ".key"):
+        shutil.copy(f"{kept}{suffix}", f"{tmp_path}/store.db{suffix}")
+    with open_store(str(tmp_path / "store.db")) as store:
+        assert store.check() == []
+        assert (store.growth.ticks, len(store.tags())) == (3, 31)
+        assert store.delete(["p7", "q2"]).deleted == 0
+        assert store.tick(3, seeded(3), 3.0)
+        assert store.correct(table({"q1": 9, "p3": 1, "waiting": 2})).unchanged == 3
+        assert store.delete(["waiting", "p3"]).deleted == 2
+        assert store.check() == []

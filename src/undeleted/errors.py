@@ -67,6 +67,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
+from typing import Any
 
 _SCALARS = (bool, int, float, str, Decimal, Fraction, type(None))
 
@@ -124,7 +125,7 @@ class BadColumns(SchemaError):
 class NotAColumn(BadColumns, TypeError):
     """A mechanism was given something other than a declared column of the right kind."""
 
-    def __init__(self, mechanism: str, given: object, kinds: Sequence[type]) -> None:
+    def __init__(self, mechanism: str, given: Any, kinds: Sequence[type]) -> None:
         takes = " or ".join(f"a {kind.__name__}" for kind in kinds if kind is not type(None))
         what = f"{mechanism} takes {takes}, got {_kind(given)}."
         UndeletedError.__init__(
@@ -512,7 +513,7 @@ def _rebuild(
     return error
 
 
-def _kind(value: object) -> str:
+def _kind(value: Any) -> str:
     """What a value is, without the value: it may be somebody's data.  Declared columns are public."""
     name, kind = getattr(value, "name", None), type(value).__name__
     public = isinstance(name, str) and type(value).__module__.startswith("undeleted.")

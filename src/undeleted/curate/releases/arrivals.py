@@ -144,7 +144,8 @@ class Arrivals(Publishable, Declared):
     @property
     def budget(self) -> Noise:
         """What all ticks together may cost a person."""
-        budget: Noise = self.mechanism.budget  # type: ignore[attr-defined]
+        mechanism: Given = self.mechanism
+        budget: Noise = mechanism.budget
         return budget
 
     @property
@@ -248,7 +249,8 @@ class Arrivals(Publishable, Declared):
     @property
     def statistic(self) -> Statistic:
         """What is summed; a structure that grew may have none."""
-        statistic: Statistic = self.mechanism.statistic  # type: ignore[attr-defined]
+        mechanism: Given = self.mechanism
+        statistic: Statistic = mechanism.statistic
         return statistic
 
     def cells(self, shape: Shape) -> int:

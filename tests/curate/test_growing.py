@@ -1,4 +1,7 @@
-"""A table that grows, from Python, from a spec and from a database: one budget, every kind of total."""
+"""A table that grows, from Python, from a spec and from a database: one budget, every kind of total.
+
+Covers: curate/joining.py
+"""
 
 from datetime import UTC, datetime, timedelta
 

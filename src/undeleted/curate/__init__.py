@@ -11,6 +11,7 @@
     answers       answers as tables: labels, estimate, interval, confidence, version
     notebook      the same for notebooks, with bars
     curator       publish, delete, show, status, check: the entry point for records
+    joining       what a curator does for a table that grows: add, correct, tick
     growing       how a table grows: its clock, its horizon, its leavers
     publishing    from a data frame to a curator in one call
     tick_clock    when the ticks of a table that grows close

@@ -7,9 +7,9 @@ import pytest
 from undeleted.curate.mechanisms import NoisySum
 from undeleted.curate.releases.arrivals import Arrivals
 from undeleted.errors import BadSetting
-from undeleted.foundations.coins import ClampedGeometric, TruncatedGeometric
+from undeleted.foundations.coins import ClampedGeometric, TruncatedGeometric, exact_law, seeded
 from undeleted.foundations.schema import Number, Schema
-from undeleted.games.arrivals import GrowingTable
+from undeleted.games.arrivals import GrowingTable, simulated
 from undeleted.verifying.divergence import privacy_of_the_undeleted
 from undeleted.verifying.exact import FiniteWorld, verify
 
@@ -63,6 +63,25 @@ def test_safe_is_not_private_noise_at_every_tick_costs_at_every_tick():
     again = privacy_of_the_undeleted(early("every-tick", "cohorts", law=law))
     assert once.transcript.ratio is not None
     assert again.transcript.ratio is None or again.transcript.ratio > once.transcript.ratio
+
+
+@pytest.mark.parametrize("noise", ["factorization", "cohorts", "tree"])
+@pytest.mark.parametrize("leavers", [[(0, 1)], [(0, 0), (1, 1)], [(0, 0), (0, 1), (1, 0)]])
+def test_the_simulator_shows_what_the_curator_shows(noise, leavers):
+    """Coin by coin: the law of both together has them equal; redrawn noise has not."""
+    data = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    arrivals = Arrivals(NoisySum(X, NARROW), 3, noise, bits=2)
+
+    def agree(redraws):
+        def play(coins):
+            table = GrowingTable(arrivals, PEOPLE, ticks=3, leave_after=1, redraws=redraws)
+            first = table.start(data, coins)
+            return table.delete(leavers) == simulated(table, first, leavers)
+
+        return play
+
+    assert exact_law(agree("never")) == {True: 1}
+    assert not all(agree("at-deletion")(seeded(i)) for i in range(20)), "it would see noise drawn again"
 
 
 def test_nobody_leaves_after_the_last_tick():

@@ -110,3 +110,18 @@ class GrowingTable:
 
 def _plain(rows: IntArray) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(row) for row in rows.tolist())
+
+
+def simulated(table: GrowingTable, first: Output, points: Sequence[Point]) -> Output:
+    """What the simulator shows after deletions: from what every tick would publish, and the leavers alone.
+
+    It calls the mechanism's own `forget`, as the store does; the data are not among its arguments.
+    """
+    people: Given = points
+    rows = Rows(np.array(first[-1][0], dtype=np.int64))
+    for tick, value in people:
+        mechanism: Given = table.arrivals.mechanism
+        gone = mechanism.contribution(table.schema.table([value]))
+        rows = table.arrivals.forget(rows, gone, joined=tick)
+    shown = range(table.leave_after, table.ticks)
+    return tuple((_plain(rows.value[: tick + 1]),) for tick in shown)

@@ -511,3 +511,30 @@ def test_a_store_that_was_written_before_still_opens_and_goes_on(tmp_path):
         assert store.correct(table({"q1": 9, "p3": 1, "waiting": 2})).unchanged == 3
         assert store.delete(["waiting", "p3"]).deleted == 2
         assert store.check() == []
+
+
+def test_a_stored_deletion_runs_the_forget_of_the_proof(place, monkeypatch):
+    with opened(place(), OLD, mechanisms(NOISE)) as store:
+        called = []
+        forget = Arrivals.forget
+
+        def counting(self, release, contribution, **when):
+            called.append(when["joined"])
+            return forget(self, release, contribution, **when)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Arrivals, "forget", counting)
+            assert store.delete(["p1"]).deleted == 1
+        assert called == [0, 0, 0], "once for each publication"
+
+        def broken(*_, **__):
+            raise ZeroDivisionError
+
+        before = all_rows(store)[0]
+        with monkeypatch.context() as patch:
+            patch.setattr(Arrivals, "forget", broken)
+            with pytest.raises(ZeroDivisionError):
+                store.delete(["p2"])
+        assert np.array_equal(all_rows(store)[0], before)
+        assert store.delete(["p2"]).deleted == 1
+        assert store.check() == []

@@ -85,9 +85,8 @@ def ticks_in_words(ticks: Json) -> str:
     due = f"; the next after {ticks['next'][:16].replace('T', ' ')}" if ticks["next"] else ""
     hidden = f"; who leaves is hidden: ε = {ticks['leavers_epsilon']:.3g}" if ticks["leavers_epsilon"] else ""
     hidden += f", δ = {ticks['leavers_delta']:g}" if ticks["leavers_delta"] else ""
-    corrections = (
-        f"; at most {ticks['max_corrections']} corrections a person" if ticks["max_corrections"] else ""
-    )
+    most = ticks["max_corrections"]
+    corrections = f"; at most {most} correction{'s' if most > 1 else ''} a person" if most else ""
     return f"{ticks['closed']:,} of {ticks['horizon']:,} have closed{due}{corrections}{hidden}"
 
 

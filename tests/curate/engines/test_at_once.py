@@ -96,12 +96,13 @@ def test_a_database_that_does_not_enforce_its_types_is_not_taken_at_its_word(tmp
         db.execute("CREATE TABLE t (sick BOOLEAN)")
         db.executemany("INSERT INTO t VALUES (?)", [(1,), (0,), (1000,)])
     db.close()
-    table = ibis.sqlite.connect(str(tmp_path / "t.db")).table("t")
+    backend = ibis.sqlite.connect(str(tmp_path / "t.db"))
     sick = Boolean("sick", unknown="drop")
-    engine = Ibis(Schema([sick]), table)
+    engine = Ibis(Schema([sick]), backend.table("t"))
     total = engine.total(Moments(sick, 1))
     assert not engine._fits
     assert int(total[1]) <= int(total[0])
+    backend.disconnect()
 
 
 def test_ids_are_still_checked():

@@ -538,3 +538,32 @@ def test_a_stored_deletion_runs_the_forget_of_the_proof(place, monkeypatch):
         assert np.array_equal(all_rows(store)[0], before)
         assert store.delete(["p2"]).deleted == 1
         assert store.check() == []
+
+
+@pytest.mark.parametrize("factors", ["factorization", "cohorts", "tree"])
+def test_a_life_step_by_step(factors):
+    """Ticks at which nobody comes, every correction that is allowed and one more, and leaving after them."""
+    people = {"a": 1, "b": 2, "c": 3}
+    store, model = opened(MEMORY, people, mechanisms(noise=factors)), Model(hidden=False, ticks=0)
+    model.add(people)
+    model.ticks = 1
+    for value in (4, 5):
+        assert store.correct(table({"a": value})).corrected == 1
+        model.correct("a", value)
+        agrees(store, model)
+        assert store.tick(model.ticks, seeded(1), 1.0)
+        model.ticks += 1
+        agrees(store, model)
+    with pytest.raises(BadSetting, match="no correction left of 2; nothing was corrected"):
+        store.correct(table({"a": 6}))
+    store.correct(table({"b": 9}))
+    model.correct("b", 9)
+    for _ in range(2):  # nobody comes
+        assert store.tick(model.ticks, seeded(1), 1.0)
+        assert not store.tick(model.ticks, seeded(1), 1.0), "another process has closed it"
+        model.ticks += 1
+        agrees(store, model)
+    for person in ("a", "b"):
+        assert store.delete([person]).deleted == 1
+        model.leave(person)
+        agrees(store, model)

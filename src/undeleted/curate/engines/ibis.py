@@ -240,18 +240,20 @@ class Ibis:
                 offset, run = (cell.offset, cell.run) if grouped else (cell, 1)
                 places.setdefault(key, []).append((statistic, start + offset, run, value))
         totals = {statistic: np.zeros(statistic.size, dtype=np.int64) for statistic in statistics}
-        rows = 0
+        rows = None
         for key, parts in places.items():
             answer = self._answer_at_once(key, [value for *_, value in parts])
-            if answer is None:
+            if answer is None or rows not in (None, answer[0]):  # or the table changed between two queries
                 return False
             rows, cells, sums = answer
             for (statistic, first, run, _), values in zip(parts, sums, strict=True):
                 np.add.at(totals[statistic], first + cells // run, values)
         self._fits = True
-        if rows != self.rows:  # it also checks ids
+        if self.schema.id is None:
+            vars(self)["rows"] = rows  # as that query counted them: there are no ids to check
+        if rows is None or rows != self.rows:  # it also checks ids
             self._fits = False  # the table changed meanwhile: check its rules as usual
-            vars(self).pop("rows")
+            vars(self).pop("rows", None)
             return False
         for statistic in statistics:
             statistic.check_no_overflow(rows)

@@ -37,7 +37,7 @@ from undeleted.curate.engines import Totals
 from undeleted.curate.releases.linear import Linear, require_rows
 from undeleted.curate.releases.publishable import Answers, Foreseen, Publishable
 from undeleted.curate.releases.publishable import Rows as ListedRows
-from undeleted.curate.releases.subtracting import Shape, Subtracting
+from undeleted.curate.releases.subtracting import PendingChanges, Shape, Subtracting
 from undeleted.curate.statistics import Contribution, Declared, Statistic
 from undeleted.curate.statistics import merged as merge
 from undeleted.errors import BadBudget, BadQuestion, BadSetting, TooLarge
@@ -384,15 +384,19 @@ class Arrivals(Publishable, Declared):
         A record that was corrected counted until the tick of the correction.  In a tick that has not closed,
         nobody is in any row.  Rows do not change if leavers are hidden.
         """
-        gone = self.mechanism.moves(release.shape, contribution)
-        return release.less(self.moves(release.ticks, gone, joined, until))
+        pending = PendingChanges(release.shape)
+        self.mechanism.forget(pending, contribution)  # what one release loses, every row loses times a factor
+        series = self.series(release.ticks, joined, until)
+        for gone in pending.gone:
+            release = release.less(Withdrawal(joined, series, gone))
+        return release
 
-    def moves(self, ticks: int, contribution: Contribution, joined: int, until: int | None) -> Withdrawal:
-        """By how much the published rows change."""
+    def series(self, ticks: int, joined: int, until: int | None) -> IntArray:
+        """How often a record counts in each published row, from the row of the tick `joined` on."""
         series = np.array(self.factors.column(joined, ticks))
         if until is not None and until < ticks:
             series[until - joined :] -= self.factors.column(until, ticks)
-        return Withdrawal(joined, series if self.leavers is None else series[:0], contribution)
+        return series if self.leavers is None else series[:0]
 
     # -- answers
 

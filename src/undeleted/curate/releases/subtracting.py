@@ -73,6 +73,19 @@ class Owned(Release):
         return self
 
 
+class PendingChanges:
+    """A stand-in for a release: it records what a deletion subtracts, and does not subtract it."""
+
+    __slots__ = ("gone", "shape")
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape, self.gone = shape, list[Given]()
+
+    def less(self, gone: Given, shaped: Shaped | None = None) -> "PendingChanges":
+        self.gone.append(gone)
+        return self
+
+
 class Subtracting(Publishable, Declared, ABC):
     """A mechanism that forgets by subtracting."""
 

@@ -10,7 +10,7 @@ import io
 import numpy as np
 
 from undeleted.curate.mechanisms.bulletin_board import BulletinBoard, Posts
-from undeleted.curate.releases.subtracting import Shape, Shaped
+from undeleted.curate.releases.subtracting import Shape
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema import Table
 from undeleted.foundations.types import Given
@@ -46,16 +46,3 @@ def add_up(mechanism: Given, shape: Shape, table: Table, total: IntArray) -> Non
     """Add what the records of a table contribute to the cells of a release."""
     if not is_board(mechanism):
         mechanism.moves(shape, mechanism.contribution(table)).add_to(total)
-
-
-class PendingChanges:
-    """A stand-in for a release during a deletion: it records what the store must subtract."""
-
-    __slots__ = ("gone", "shape")
-
-    def __init__(self, shape: Shape) -> None:
-        self.shape, self.gone = shape, list[Given]()
-
-    def less(self, gone: Given, shaped: Shaped | None = None) -> "PendingChanges":
-        self.gone.append(gone)
-        return self

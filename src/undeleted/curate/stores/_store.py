@@ -31,8 +31,9 @@ from zipfile import BadZipFile
 import numpy as np
 
 from undeleted.curate.mechanisms.bulletin_board import Posts
+from undeleted.curate.releases.subtracting import PendingChanges
 from undeleted.curate.stores._buckets import TAG
-from undeleted.curate.stores._cells import PendingChanges, add_up, is_board, shape_from, to_cells
+from undeleted.curate.stores._cells import add_up, is_board, shape_from, to_cells
 from undeleted.curate.stores._contents import Additions, Contents, Post, State, Taken
 from undeleted.curate.stores._growth import Added, Corrected, Growth, Watermark, add, correct, tick
 from undeleted.curate.stores._held_back import masked, unmasked

@@ -95,6 +95,25 @@ def test_all_else_is_a_function_of_what_was_published(name):
     assert _shown(other, data[0]) == _shown(one, data[0]) != before
 
 
+def test_a_model_forgets_by_the_contribution_and_the_forget_of_its_mechanism(name, monkeypatch):
+    class TornError(Exception):
+        """What the planted method raises."""
+
+    def torn(self, *_):
+        raise TornError
+
+    data = rows(name, 30)
+    model = make(name, random_state=1).fit(*taken(data, slice(None)))
+    before = model.release_
+    for method in ("contribution", "forget"):
+        with monkeypatch.context() as planted:
+            planted.setattr(type(model._mechanism), method, torn)
+            with pytest.raises(TornError):
+                model.forget(*taken(data, [0]))
+        assert model.release_ == before
+    assert model.forget(*taken(data, [0])).release_ != before
+
+
 def test_forgetting_leaves_what_was_handed_out_alone(name):
     data = rows(name, 30)
     model = make(name, random_state=1).fit(*taken(data, slice(None)))

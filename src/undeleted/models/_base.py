@@ -227,7 +227,7 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _contribution(self, codes: Given) -> Given:
         """What the rows to forget have contributed."""
-        return self._mechanism.statistic.of_matrix(codes)
+        return self._mechanism.contribution(codes)
 
     def _published(self) -> Given:
         """The published values from which answers are computed."""

@@ -207,7 +207,8 @@ class ItemItemRecommender(ForgettingEstimator):
         return self._baskets(X)
 
     def _contribution(self, baskets: Baskets) -> Contribution:
-        return self._mechanism.statistic.of_baskets(baskets.people, baskets.items)
+        gone: Contribution = self._mechanism.contribution((baskets.people, baskets.items))
+        return gone
 
     def _kept_of(self, release: Pairs) -> Pairs:
         """The release itself: a deletion may drop pairs, so it makes a new release."""

@@ -120,9 +120,6 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ro
             raise ValueError(f"n_clusters must be a whole number above 0, got {k!r}.")
         return int(k)
 
-    def _contribution(self, codes: IntArray) -> IntArray:
-        return codes
-
     def _count(self) -> float:
         return float(self._published().counts[0].sum())
 

@@ -170,8 +170,9 @@ def growing_place(request, tmp_path):
         server, mark = request.getfixturevalue("server"), request.getfixturevalue("mark")
         where = server.url(f"{mark}_growing", tmp_path / "growing.key")
     schema = Schema([column for column in PEOPLE.columns if column != NOTE], id="id")
-    with Curator(schema, Budget(21.0), where) as curator, pytest.warns(UserWarning, match="next to nothing"):
-        curator.publish(rows(N), {name: Arrivals(m, 9) for name, m in GROWING.items()})
+    with Curator(schema, Budget(21.0), where) as curator:
+        with pytest.warns(UserWarning, match="next to nothing"):
+            curator.publish(rows(N), {name: Arrivals(m, 9) for name, m in GROWING.items()})
         curator.add({name: column[N:] for name, column in rows(N + 5).items()})
         curator.tick()
     return where

@@ -206,8 +206,10 @@ class GrownBoxes(Subtracting):
                 offsets.append(coins.noisy(self.laws[-1], exact).reshape(-1, d))
         return Partition(shape, tuple(counts), np.concatenate(offsets))
 
-    def contribution(self, deleted: Leaving) -> IntArray:
+    def contribution(self, deleted: Leaving | IntArray) -> IntArray:
         """The codes of the deleted records, a row each."""
+        if isinstance(deleted, np.ndarray):
+            return deleted
         if isinstance(deleted, Record):
             names = [column.name for column in self.over]
             rows = [[deleted.codes[name] for name in names]] if deleted.kept.issuperset(names) else []

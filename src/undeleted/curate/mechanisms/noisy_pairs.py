@@ -152,7 +152,10 @@ class NoisyPairs(Subtracting):
             counts.append(noisy[above])
         return Pairs(items, np.concatenate(kept), np.concatenate(counts))
 
-    def contribution(self, deleted: Leaving) -> Contribution:
+    def contribution(self, deleted: Leaving | tuple[IntArray, IntArray]) -> Contribution:
+        """What records, or baskets as sorted pairs of a person and an item, have added."""
+        if isinstance(deleted, tuple):
+            return self.statistic.of_baskets(*deleted)
         return self.statistic.of(deleted)
 
     def shaped(self, shape: Shape, cells: IntArray) -> Pairs:

@@ -115,7 +115,7 @@ class Linear(Subtracting):
             for i, (law, w) in enumerate(zip(self.laws, widths, strict=True))
         ]
 
-    def contribution(self, deleted: Leaving) -> Contribution:
+    def contribution(self, deleted: Leaving | IntArray) -> Contribution:
         return self.statistic.of(deleted)
 
     def shaped(self, shape: Shape, cells: IntArray) -> Cells:

@@ -134,8 +134,10 @@ class Statistic(Declared, ABC):
                 total[start : start + block.width] += _add_up(cell, value, block.width, rows)
         return total
 
-    def of(self, deleted: Leaving) -> Contribution:
-        """Return what a record, or the rows of a table, add, as a sparse vector."""
+    def of(self, deleted: Leaving | IntArray) -> Contribution:
+        """Return what a record, the rows of a table, or a matrix of codes adds, as a sparse vector."""
+        if isinstance(deleted, np.ndarray):
+            return self.of_matrix(deleted)
         if isinstance(deleted, Record):
             return self.of_one(deleted.codes) if deleted.kept.issuperset(self.names) else NOTHING
         rows = np.flatnonzero(deleted.complete(self.columns))

@@ -1,20 +1,23 @@
 """Answers as a notebook shows them: a table with a bar for every estimate, and a line for its interval."""
 
+import math
 from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
+from undeleted.foundations.intervals import in_digits
 from undeleted.foundations.types import Given, Json
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
 MOST_ROWS = 200
+NUMBERS = ("estimate", "low", "high")
 _TEMPLATE = """<table>
 <thead><tr>{% for name in names %}<th>{{ name }}</th>{% endfor %}
 {% if bars %}<th></th>{% endif %}</tr></thead>
 <tbody>{% for row, bar in rows %}
-<tr>{% for name in names %}<td>{{ row.get(name, "") if row.get(name) is not none else "" }}</td>{% endfor %}
+<tr>{% for name in names %}<td>{{ shown(name, row.get(name)) }}</td>{% endfor %}
 {% if bars %}<td style="min-width: 12em">{% if bar %}
 <div style="position: relative; height: 1em">
 <div style="position: absolute; left: {{ bar.from }}%; width: {{ bar.wide }}%; height: 1em; \
@@ -36,9 +39,21 @@ def as_html(table: Iterable[Json]) -> str:
     shown = rows[:MOST_ROWS]
     bars = _bars(shown)
     written: str = _template().render(
-        names=names, rows=list(zip(shown, bars, strict=True)), bars=any(bars), more=len(rows) - len(shown)
+        names=names,
+        rows=list(zip(shown, bars, strict=True)),
+        bars=any(bars),
+        more=len(rows) - len(shown),
+        shown=_shown,
     )
     return written
+
+
+def _shown(name: str, value: Given) -> str:
+    """A cell as people write it: numbers of an answer with separators, labels as they are."""
+    if value is None:
+        return ""
+    measured = name in NUMBERS and isinstance(value, int | float) and math.isfinite(value)
+    return in_digits(value) if measured else str(value)
 
 
 def _bars(rows: list[Json]) -> list[dict[str, float] | None]:

@@ -29,6 +29,15 @@ _FINE = 1000.0  # laws wider than this many steps are computed on a coarser latt
 _MANY = 64  # sums of more draws are nearly normal: the normal quantile, corrected for kurtosis
 
 
+def in_digits(number: float) -> str:
+    """A number as people write it: six digits, or all that stand before the point.
+
+    >>> in_digits(31_795_300.0), in_digits(47_489.123456), in_digits(0.25), in_digits(2.5e-9)
+    ('31,795,300', '47,489.1', '0.25', '2.5e-09')
+    """
+    return f"{number:,.0f}" if 1e5 <= abs(number) < 1e15 else f"{number:,.6g}"
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A number, an interval that contains the exact one with this confidence, and the standard error."""
@@ -55,7 +64,7 @@ class Estimate:
     def __str__(self) -> str:
         value, low, high = (self.shown(x) for x in (self.value, self.low, self.high))
         if not self.grain:
-            value, low, high = f"{value:,.6g}", f"{low:,.6g}", f"{high:,.6g}"
+            value, low, high = in_digits(value), in_digits(low), in_digits(high)
         return f"{value}  [{low}, {high}] at {self.confidence:.0%}"
 
     def shown(self, number: float) -> Given:

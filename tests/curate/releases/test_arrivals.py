@@ -155,6 +155,16 @@ def test_the_error_is_what_is_foreseen_and_intervals_cover(noise, budget):
             assert covered / wrong.size < confidence + 0.05 + 0.6 / np.std(wrong), "it is not wasteful"
 
 
+@pytest.mark.parametrize("horizon", [1, 2, 6, 12, 100, 365, 1000])
+@pytest.mark.parametrize("noise", [*KINDS, "tree"])
+def test_the_plan_shows_the_widest_interval_of_all_ticks(noise, horizon):
+    """A tree is widest where the number of ticks has the most ones in binary, not at the horizon."""
+    arrivals = Arrivals(NoisyCount(Budget(1.0, 1e-6)), horizon, noise)
+    at = [arrivals.mechanism.with_laws(arrivals._laws_at(tick, 0.95)).foreseen(0) for tick in range(horizon)]
+    assert arrivals.foreseen(0).width == max(one.width for one in at)
+    assert f"after {arrivals.factors.widest + 1} ticks" in arrivals.foreseen(0).of.replace(",", "")
+
+
 def test_the_total_of_years_is_nearly_as_precise_as_one_release():
     errors = {n: Arrivals(NoisyCount(GAUSS), n).error(n - 1) for n in (12, 365, 3650)}
     assert errors[12] < 2.0

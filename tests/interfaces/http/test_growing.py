@@ -1,13 +1,16 @@
 """A table that grows, over HTTP: people join, are corrected and leave; ticks close on the service's clock."""
 
 import json
+import re
 from datetime import UTC, datetime
+from html import unescape
 
 import pytest
 
 from support.services import SPEC, Published, client_of, kept_log
 from undeleted.curate.curator import Curator
 from undeleted.errors import BadSetting
+from undeleted.interfaces.http import pages
 from undeleted.interfaces.http import service as services
 
 MANUAL = """
@@ -142,3 +145,20 @@ def test_hidden_leavers_promise_no_erasure(tmp_path):
         status = client.get("/v1/status", headers=hidden.header("operator")).json()
         assert (status["version"], status["ticks"]["leavers"]) == (1, "hidden")
     assert not hidden.is_there(3)
+
+
+def test_the_dashboard_draws_every_year_of_a_long_history(published, monkeypatch):
+    """However many ticks have closed: at most so many evenly spaced ones are drawn, the last among them."""
+    monkeypatch.setattr(pages, "MOST_TICKS", 5)
+    with Curator.open(published.store) as curator:
+        for _ in range(12):
+            curator.tick()
+    with client_of(published.store) as client:
+        client.post("/login", data={"key": published.keys["reader"]})
+        drawn = [
+            json.loads(unescape(chart)) for chart in re.findall(r'data-chart="([^"]*)"', client.get("/").text)
+        ]
+    by_tick = [chart["data"]["values"] for chart in drawn if "tick" in chart["data"]["values"][0]]
+    ticks = [sorted({row["tick"] for row in rows}) for rows in by_tick]
+    assert ticks
+    assert all(shown == [0, 3, 6, 9, 12] for shown in ticks)

@@ -155,7 +155,7 @@ class Arrivals(Publishable, Declared):
 
     @cached_property
     def factors(self) -> RunningTotals:
-        """How batches enter rows; by default what gives the smallest error at the horizon."""
+        """How batches enter rows; by default what gives the smallest error at its widest tick."""
         if not self.grew:
             return self._ways(self.horizon)
         return FirstApart(self.horizon, self._ways(max(1, self.horizon - 1)))
@@ -170,9 +170,8 @@ class Arrivals(Publishable, Declared):
                 return BinaryTree(horizon)
         if not _is_pure(self.budget):
             return SquareRoot(horizon, self.bits)
-        worst = horizon - 1, max(0, (1 << (horizon.bit_length() - 1)) - 2)  # the last; most digits 1
         pure: list[RunningTotals] = [Cohorts(horizon), BinaryTree(horizon)]
-        return min(pure, key=lambda kind: kind.l1 * max(map(kind.spread, worst)))
+        return min(pure, key=lambda kind: kind.l1 * kind.spread(kind.widest))
 
     @property
     def times_as_far(self) -> int:
@@ -454,7 +453,7 @@ class Arrivals(Publishable, Declared):
     def answers(self, release: Rows, asked: Mapping[str, Given], confidence: float) -> Answers:
         """The mechanism's answers from the running totals, with intervals for their noise.
 
-        `tick` is a tick that has closed, or "all" for every one.
+        `tick` is a tick that has closed, a list of them, or "all" for every one.
         """
         asked = dict(asked)
         wanted = asked.pop("tick", None)
@@ -462,7 +461,8 @@ class Arrivals(Publishable, Declared):
             mechanism, cells = self.read(release, None, confidence)
             yield from mechanism.answers(cells, asked, confidence)
             return
-        for tick in range(release.ticks) if wanted == "all" else [_number(wanted)]:
+        several = wanted if isinstance(wanted, list) else [wanted]
+        for tick in range(release.ticks) if wanted == "all" else map(_number, several):
             mechanism, cells = self.read(release, tick, confidence)
             for label, answer in mechanism.answers(cells, asked, confidence):
                 named: Json = ({"of": label} if label else {}) if isinstance(label, str) else dict(label)
@@ -492,9 +492,10 @@ class Arrivals(Publishable, Declared):
         ]
 
     def foreseen(self, rows: float) -> Foreseen:
-        """The interval at the horizon, where it is widest."""
-        one: Foreseen = self.mechanism.with_laws(self._laws_at(self.horizon - 1, 0.95)).foreseen(rows)
-        return replace(one, of=f"{one.of}, after {self.horizon:,} ticks")
+        """The interval at the tick where it is widest: at the horizon, or with a tree before it."""
+        tick = self.factors.widest
+        one: Foreseen = self.mechanism.with_laws(self._laws_at(tick, 0.95)).foreseen(rows)
+        return replace(one, of=f"{one.of}, after {tick + 1:,} ticks")
 
     def _laws_at(self, tick: int, confidence: float) -> tuple[Law, ...]:
         """Laws that are at least as wide, at this confidence, as the noise of the totals at a tick."""

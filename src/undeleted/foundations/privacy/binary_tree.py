@@ -46,6 +46,12 @@ class BinaryTree(RunningTotals):
         return weights
 
     @property
+    def widest(self) -> int:
+        """The tick t where t + 1 has the most ones in binary: each is a row, and each row has its noise."""
+        ones = (1 << (self.horizon.bit_length() - 1)) - 2
+        return max(self.horizon - 1, ones, key=self.spread) if ones > 0 else self.horizon - 1
+
+    @property
     def l1(self) -> int:
         """The batch of the first tick is in the most rows: one for every power of 2 up to the horizon."""
         return self.horizon.bit_length()

@@ -47,6 +47,10 @@ class FirstApart(RunningTotals):
         return np.concatenate([[1.0], later])
 
     @property
+    def widest(self) -> int:
+        return 1 + self.others.widest if self.horizon > 1 else 0
+
+    @property
     def l1(self) -> int:
         return self.others.l1
 

@@ -66,6 +66,11 @@ class RunningTotals(ABC):
     def entered(self) -> int:
         """The most rows that a batch enters."""
 
+    @property
+    def widest(self) -> int:
+        """The tick whose total has the most noise."""
+        return self.horizon - 1
+
     def decode(self, rows: IntArray, tick: int) -> FloatArray:
         """The running totals at the end of a tick."""
         weights = self.weights_at(tick)

@@ -106,8 +106,8 @@ def _end(text: str) -> float | str:
 
 def _predictions(name: str, publication: Given, source: Path) -> Result:
     """One line per row, from the current release."""
+    from undeleted.foundations.intervals import in_digits
     from undeleted.interfaces.report.questions import predicted
-    from undeleted.interfaces.report.result import in_digits
 
     rows = predicted(publication, str(source))
     lines = []

@@ -15,6 +15,7 @@ from starlette.templating import Jinja2Templates
 import undeleted
 from undeleted.curate.receipts import Receipt
 from undeleted.errors import BadReceipt, BadSetting, FalseReceipt, UndeletedError
+from undeleted.foundations.intervals import in_digits
 from undeleted.foundations.types import Given, Json
 from undeleted.interfaces.http import audits, charts, lab, leaving, problems
 from undeleted.interfaces.http.access import COOKIE, Sessions, key_of
@@ -27,6 +28,8 @@ ROWS = 300  # of a table on the dashboard
 FOR_PROGRAMS = ("/v1", "/health", "/metrics", "/static")
 pages = APIRouter()
 templates = Jinja2Templates(directory=Path(__file__).parent / "templates")
+MOST_TICKS = 300  # that a chart by tick draws
+templates.env.globals["in_digits"] = in_digits
 
 
 def _service(request: Request) -> Service:
@@ -121,12 +124,13 @@ async def live(request: Request, version: int = 0, pending: bool = False) -> Res
     return _show(request, "_standing.html", **await _standing(service))
 
 
-async def _history(service: Service, name: str) -> Json | None:
-    """A publication by tick, as a chart; none if there is too much to show."""
-    try:
-        return charts.by_tick(await service.read(name, {"tick": "all"}, 0.95))
-    except UndeletedError:
+async def _history(service: Service, publication: Json, ticks: int) -> Json | None:
+    """A publication by tick, as a chart; none if it has more numbers than a chart by tick can tell apart."""
+    if not 1 <= sum(isinstance(a["estimate"], int | float) for a in publication["answers"]) <= charts.LINES:
         return None
+    step = max(1, -(-ticks // MOST_TICKS))
+    shown = [*range((ticks - 1) % step, ticks, step)]  # evenly spaced, and the last one is there
+    return charts.by_tick(await service.read(publication["name"], {"tick": shown}, 0.95))
 
 
 async def _standing(service: Service) -> Json:
@@ -137,7 +141,8 @@ async def _standing(service: Service) -> Json:
         publication["chart"] = charts.intervals(publication["answers"])
         past = service.widths.get(publication["name"], ())
         publication["widths"], publication["spread"] = charts.widths(past), past[-1][1] if past else None
-        publication["history"] = await _history(service, publication["name"]) if status["ticks"] else None
+        ticks = status["ticks"]
+        publication["history"] = await _history(service, publication, ticks["closed"]) if ticks else None
         publication["steady"] = width_note(publication["kind"])
         publication["posts"] = [
             a["estimate"]

@@ -14,10 +14,10 @@ from undeleted.curate.releases.arrivals import Arrivals
 from undeleted.curate.spec import Spec
 from undeleted.curate.stores import bytes_of
 from undeleted.errors import BadSetting
-from undeleted.foundations.intervals import Estimate
+from undeleted.foundations.intervals import Estimate, in_digits
 from undeleted.foundations.privacy import account, as_given
 from undeleted.foundations.types import Given, Json
-from undeleted.interfaces.report.result import Result, in_digits, plain, table
+from undeleted.interfaces.report.result import Result, plain, table
 
 MOST_CELLS = 10**5  # beyond this the noise alone takes seconds
 NANOSECONDS = 20_000  # of a cell's noise, measured on two cores

@@ -7,6 +7,7 @@ import json
 import re
 from dataclasses import dataclass
 
+from undeleted.foundations.intervals import in_digits
 from undeleted.foundations.types import Given, Json
 
 
@@ -51,15 +52,6 @@ def shown(value: Given) -> str:
     if isinstance(value, float):
         return in_digits(value)
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def in_digits(number: float) -> str:
-    """A number as people write it: six digits, or all that stand before the point.
-
-    >>> in_digits(31_795_300.0), in_digits(47_489.123456), in_digits(0.25), in_digits(2.5e-9)
-    ('31,795,300', '47,489.1', '0.25', '2.5e-09')
-    """
-    return f"{number:,.0f}" if 1e5 <= abs(number) < 1e15 else f"{number:,.6g}"
 
 
 def table(rows: list[list[str]]) -> str:

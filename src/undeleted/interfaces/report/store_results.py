@@ -1,10 +1,11 @@
 """What a store reports about itself: the same facts and words on the command line and in the service."""
 
 from undeleted.curate.curator import Curator
+from undeleted.foundations.intervals import in_digits
 from undeleted.foundations.privacy import as_given
 from undeleted.foundations.types import Given, Json
 from undeleted.interfaces.report.plan import Expected, in_force
-from undeleted.interfaces.report.result import Result, in_digits, plain, table
+from undeleted.interfaces.report.result import Result, plain, table
 
 RULES = {  # how values became codes
     1: "values were encoded together with their column, as in older versions; see docs/reference/values.md",

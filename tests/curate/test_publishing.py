@@ -109,7 +109,7 @@ def test_the_answers_are_the_same_in_every_frame():
         rows = publication.to_arrow().to_pylist()
         assert publication.to_pandas().to_dict("records") == rows
         assert publication.to_polars().to_dicts() == rows
-        assert all(str(rows[0]["estimate"]) in publication._repr_html_() for _ in rows[:1])
+        assert in_digits(rows[0]["estimate"]) in publication._repr_html_()
     by = curator.show("cross").to_arrow(by=["married"]).to_pylist()
     cells = curator.show("cross").to_arrow().to_pylist()
     for row in by:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from undeleted.foundations.intervals import in_digits
+from undeleted.foundations.digits import in_digits
 from undeleted.foundations.types import Given, Json
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@
     intervals   estimates with intervals that cover the exact value despite the noise
     registry    registries made of file names: every file in a folder is one entry
     arrays      the array types that are used throughout the package
+    digits      numbers as people read them
     types       names for values whose type nobody can know
 
 Imports only `errors`.

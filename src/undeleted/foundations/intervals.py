@@ -22,20 +22,12 @@ import numpy as np
 from undeleted.errors import BadQuestion
 from undeleted.foundations.arrays import FloatArray
 from undeleted.foundations.coins import DiscreteGaussian, DiscreteLaplace, Law, NoNoise
+from undeleted.foundations.digits import in_digits
 from undeleted.foundations.schema.dates import moment
 from undeleted.foundations.types import Given
 
 _FINE = 1000.0  # laws wider than this many steps are computed on a coarser lattice
 _MANY = 64  # sums of more draws are nearly normal: the normal quantile, corrected for kurtosis
-
-
-def in_digits(number: float) -> str:
-    """A number as people write it: six digits, or all that stand before the point.
-
-    >>> in_digits(31_795_300.0), in_digits(47_489.123456), in_digits(0.25), in_digits(2.5e-9)
-    ('31,795,300', '47,489.1', '0.25', '2.5e-09')
-    """
-    return f"{number:,.0f}" if 1e5 <= abs(number) < 1e15 else f"{number:,.6g}"
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def _end(text: str) -> float | str:
 
 def _predictions(name: str, publication: Given, source: Path) -> Result:
     """One line per row, from the current release."""
-    from undeleted.foundations.intervals import in_digits
+    from undeleted.foundations.digits import in_digits
     from undeleted.interfaces.report.questions import predicted
 
     rows = predicted(publication, str(source))

@@ -15,7 +15,7 @@ from starlette.templating import Jinja2Templates
 import undeleted
 from undeleted.curate.receipts import Receipt
 from undeleted.errors import BadReceipt, BadSetting, FalseReceipt, UndeletedError
-from undeleted.foundations.intervals import in_digits
+from undeleted.foundations.digits import in_digits
 from undeleted.foundations.types import Given, Json
 from undeleted.interfaces.http import audits, charts, lab, leaving, problems
 from undeleted.interfaces.http.access import COOKIE, Sessions, key_of

@@ -14,7 +14,8 @@ from undeleted.curate.releases.arrivals import Arrivals
 from undeleted.curate.spec import Spec
 from undeleted.curate.stores import bytes_of
 from undeleted.errors import BadSetting
-from undeleted.foundations.intervals import Estimate, in_digits
+from undeleted.foundations.digits import in_digits
+from undeleted.foundations.intervals import Estimate
 from undeleted.foundations.privacy import account, as_given
 from undeleted.foundations.types import Given, Json
 from undeleted.interfaces.report.result import Result, plain, table

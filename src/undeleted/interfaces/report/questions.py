@@ -8,7 +8,7 @@ from undeleted.curate import files
 from undeleted.curate.answers import LAST, answers, features_of, predictions, rows
 from undeleted.curate.publications import kinds
 from undeleted.errors import BadFile, BadQuestion
-from undeleted.foundations.intervals import in_digits
+from undeleted.foundations.digits import in_digits
 from undeleted.foundations.types import Given, Json
 from undeleted.interfaces.report.result import plain, table
 

@@ -7,7 +7,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from undeleted.foundations.intervals import in_digits
+from undeleted.foundations.digits import in_digits
 from undeleted.foundations.types import Given, Json
 
 

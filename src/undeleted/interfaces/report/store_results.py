@@ -1,7 +1,7 @@
 """What a store reports about itself: the same facts and words on the command line and in the service."""
 
 from undeleted.curate.curator import Curator
-from undeleted.foundations.intervals import in_digits
+from undeleted.foundations.digits import in_digits
 from undeleted.foundations.privacy import as_given
 from undeleted.foundations.types import Given, Json
 from undeleted.interfaces.report.plan import Expected, in_force

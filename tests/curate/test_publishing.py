@@ -40,6 +40,7 @@ from undeleted import (
 )
 from undeleted.curate import curator as curator_module
 from undeleted.curate.spec import Spec
+from undeleted.foundations.digits import in_digits
 from undeleted.interfaces.cli import run
 from undeleted.interfaces.report.exporting import exported
 

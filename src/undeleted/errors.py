@@ -23,6 +23,7 @@
     │   ├── NotGenuine            a key, receipt or certificate that does not belong           (ValueError)
     │   ├── WrongType             an argument of the wrong type                                 (TypeError)
     │   ├── NotFound              no column, file, folder, attribute … of that name              (KeyError)
+    │   ├── KeepsNoRecords        a deletion by id where nothing is kept by which an id could be found
     │   └── MissingExtra          an optional dependency that is not installed                  (ImportError)
     ├── BadWorld                  an invalid finite world: n = 0, k > n, a domain that does not fit
     ├── NotEnumerable             an infinite or irrational law, which coins cannot enumerate
@@ -265,6 +266,14 @@ class WrongType(Misuse, TypeError):
 
 class NotFound(Misuse, KeyError):
     """No column, file, folder, attribute … of that name."""
+
+
+class KeepsNoRecords(Misuse):
+    """A deletion by id in a store that keeps no records."""
+
+    def __init__(self) -> None:
+        problem = 'nobody can be deleted by id: this store keeps no records (retain = "receipts").'
+        super().__init__(problem, "People leave with their receipts: `undeleted delete --receipts FILE`.")
 
 
 class MissingExtra(Misuse, ImportError):

@@ -34,6 +34,7 @@ from undeleted.curate.releases.exact_totals import ExactTotals
 from undeleted.curate.releases.subtracting import Subtracting
 from undeleted.curate.spec import Spec
 from undeleted.curate.stores import (
+    MOST,
     Additions,
     Deleted,
     Fold,
@@ -51,7 +52,9 @@ from undeleted.errors import (
     AlreadyExists,
     BadBudget,
     BadColumns,
+    BadReceipt,
     BadSetting,
+    FalseReceipt,
     MissingExtra,
     Misuse,
     NotStarted,
@@ -65,6 +68,7 @@ from undeleted.errors import (
 from undeleted.foundations.coins import Coins, require_secure, secure
 from undeleted.foundations.intervals import Estimate
 from undeleted.foundations.privacy import Budget, Event, Ledger, as_given
+from undeleted.foundations.privacy.cohorts import Cohorts
 from undeleted.foundations.schema import Schema, Table, as_text
 from undeleted.foundations.schema.first_row import FIRST
 from undeleted.foundations.schema.values import is_missing, is_plain
@@ -189,9 +193,15 @@ class Curator(Joining):
         coins: Coins | None = None,
         *,
         keep: Sequence[str] = (),
+        retain: str = "records",
+        capacity: int | None = None,
         i_know: bool = False,
     ) -> None:
-        """`keep` names columns that records keep for later publications, beside those that are used now."""
+        """`keep` names columns that records keep for later publications, beside those that are used now.
+
+        With `retain="receipts"` nothing about anybody is kept: people leave with their receipts, of which the
+        store has a bit each, for at most `capacity` people; in a table that grows, for each tick.
+        """
         if schema.id is None:
             raise BadColumns(["id"], "a curator must know which record is whose.", "Declare an id column.")
         if not isinstance(budget, Budget):
@@ -204,6 +214,7 @@ class Curator(Joining):
         if unknown:
             raise BadColumns(unknown, "not in the schema.", f"Its columns: {', '.join(schema.names)}.")
         self._keep = tuple(keep)
+        self._retained = retained(retain, capacity, keep)
         self._i_know = i_know  # the caller accepts a large δ
         self.already = False  # whether the spec was published before, so that nothing was spent
 
@@ -222,8 +233,19 @@ class Curator(Joining):
         return curator
 
     @classmethod
-    def from_spec(cls, spec: str | Path | Spec, store: str | Path, *, i_know: bool = False) -> "Curator":
-        """Publish what a spec says.  The same spec again opens the same publication and spends nothing."""
+    def from_spec(
+        cls,
+        spec: str | Path | Spec,
+        store: str | Path,
+        *,
+        i_know: bool = False,
+        receipts: Given = None,
+        progress: Callable[[int], object] = lambda done: None,
+    ) -> "Curator":
+        """Publish what a spec says.  The same spec again opens the same publication and spends nothing.
+
+        If the store is to keep no records, `receipts` says where people's receipts go: see `publish`.
+        """
         spec = spec if isinstance(spec, Spec) else Spec.load(spec)
         if store_exists(str(store)):
             curator = cls.open(store)
@@ -233,13 +255,16 @@ class Curator(Joining):
                 raise AlreadyExists(there, remedy)
             curator.already = True
             return curator
-        curator = cls(spec.schema, spec.budget, store, keep=spec.keep, i_know=i_know)
+        kept = {"keep": spec.keep, "retain": spec.retain, "capacity": spec.capacity}
+        rules: Json = kept | {"i_know": i_know}
+        curator = cls(spec.schema, spec.budget, store, **rules)
         curator._require_a_promise()
+        curator._require_receipts(receipts, spec.mechanisms)
         clock = spec.growing.clock() if spec.growing is not None else None
         hides = spec.growing.budget_of_leavers if spec.growing is not None else None
         growing = curator._growing(spec.mechanisms, clock, hides)
         with _read(spec, spec.mechanisms) as totals:
-            curator._publish(totals, spec.mechanisms, {"spec": spec.text, **growing})
+            curator._publish(totals, spec.mechanisms, {"spec": spec.text, **growing}, receipts, progress)
         return curator
 
     def __repr__(self) -> str:
@@ -284,8 +309,14 @@ class Curator(Joining):
         publications: Mapping[str, Given],
         clock: TickClock | None = None,
         leavers: Budget | None = None,
+        *,
+        receipts: Given = None,
     ) -> None:
         """Publish statistics of a table, once; either all of them or none.
+
+        If the store keeps no records, `receipts` says where people's receipts go: a new file, a folder (a
+        path that ends with /), or a function that is called with a line of JSON each.  They cannot be
+        written again.
 
         An Ibis table is aggregated in its database; any other table is read into memory.  If the mechanisms
         are `Arrivals`, the table grows: this is tick 0, and `clock` says when the next ones close.  If they
@@ -297,19 +328,20 @@ class Curator(Joining):
         if not isinstance(publications, Mapping) or not publications:
             raise BadSetting("there is nothing to publish.", 'Give {"a name": a mechanism, …}.')
         self._require_a_promise()
+        self._require_receipts(receipts, publications)
         facts = self._growing(publications, clock, leavers)
         used = {column for m in publications.values() for column in getattr(m, "columns", ())}
         if FIRST in used and FIRST not in self.schema.columns:
             self.schema = replace(self.schema, columns=(*self.schema.columns, FIRST))
         if type(data).__module__.startswith("ibis."):
             there = _aggregated_there(self.schema, data, publications, "the table")
-            self._publish(there, publications, facts)
+            self._publish(there, publications, facts, receipts)
         else:
             table = data if isinstance(data, Table) else self.schema.table(data)
             if table.schema != self.schema:
                 problem = "the table was encoded with another schema."
                 raise WrongType(problem, "Use the curator's schema: curator.schema.table(rows).")
-            self._publish(Arrays(table), publications, facts)
+            self._publish(Arrays(table), publications, facts, receipts)
 
     def _growing(
         self, publications: Mapping[str, Given], clock: TickClock | None, leavers: Budget | None
@@ -350,32 +382,66 @@ class Curator(Joining):
                 stacklevel=3,
             )
 
-    def _publish(self, totals: Given, publications: Mapping[str, Given], facts: Mapping[str, Given]) -> None:
+    def _require_receipts(self, receipts: Given, publications: Mapping[str, Given]) -> None:
+        """Refuse a store that nobody could ever leave, and what cannot be published without records."""
+        if not self._retained:
+            if receipts is not None:
+                problem = "receipts are written after publishing, because the store keeps records."
+                raise BadSetting(problem, "Use curator.receipts(spec) or `publish --receipts`.")
+            return
+        if receipts is None:
+            problem = "nobody could ever leave: the store keeps no records, and receipts go nowhere."
+            raise BadSetting(problem, "Say where they go: --receipts FILE, or receipts=… in Python.")
+        if boards := [name for name, m in publications.items() if isinstance(m, BulletinBoard)]:
+            problem = f"the posts of {boards[0]!r} would be kept with numbers by which they are found."
+            raise BadSetting(problem, 'Publish boards in a store of their own, with retain = "records".')
+        for name, mechanism in publications.items():
+            if isinstance(mechanism, Arrivals) and not isinstance(mechanism.factors, Cohorts):
+                problem = f"rows to come of {name!r} need the exact totals of those who joined earlier."
+                raise BadSetting(problem, 'Choose noise = "cohorts": without records nobody can add them up.')
+            if isinstance(mechanism, Arrivals) and mechanism.max_corrections:
+                problem = "a correction needs the earlier record, which is not kept."
+                raise BadSetting(problem, "Leave out max_corrections: people can leave and join again.")
+
+    def _publish(
+        self,
+        totals: Given,
+        publications: Mapping[str, Given],
+        facts: Mapping[str, Given],
+        receipts: Given = None,
+        progress: Callable[[int], object] = lambda done: None,
+    ) -> None:
         ledger = Ledger(self.budget)
         _charge(ledger, publications)
         boards = [m.column.name for m in publications.values() if isinstance(m, BulletinBoard)]
         if len(set(boards)) < len(boards):
             raise BadSetting("two boards show the same column.", "Publish each text column once.")
         releases, exact = self._released(totals, publications)
-        self._store = create_store(
-            self._place,
-            Publishing(
-                self.schema,
-                publications,
-                releases,
-                totals,
-                {
-                    "epsilon": self.budget.epsilon,
-                    "delta": self.budget.delta,
-                    **_spent(ledger),
-                    **facts,
-                },
-                self._keep,
-                exact,
-                recount=not totals.is_snapshot,
-                at=_started(facts),
-            ),
+        publishing = Publishing(
+            self.schema,
+            publications,
+            releases,
+            totals,
+            {
+                "epsilon": self.budget.epsilon,
+                "delta": self.budget.delta,
+                **_spent(ledger),
+                **facts,
+                **self._retained,
+            },
+            self._keep,
+            exact,
+            recount=not totals.is_snapshot,
+            at=_started(facts),
         )
+        if not self._retained:
+            self._store = create_store(self._place, publishing)
+            return
+        from undeleted.curate.issuing import Issuing, receipts_to
+
+        with receipts_to(receipts) as written:
+            issue = Issuing(written, self._retained["capacity"], progress)
+            self._store = create_store(self._place, replace(publishing, issue=issue))
 
     def _released(self, totals: Given, publications: Mapping[str, Given]) -> tuple[Json, Json]:
         """The releases, with noise, and the exact totals that it was added to."""
@@ -426,8 +492,15 @@ class Curator(Joining):
         """The same for the people of any table, such as one that was added."""
         from undeleted.curate.receipts import issuer_of
 
+        self._require_records()
+
         people = self._table(data).ids or []
         yield from issuer_of(self.store).lines(iter(people), self.store.tags())
+
+    def _require_records(self) -> None:
+        if not self.store.keeps_records:
+            problem = "receipts cannot be written again: the store keeps nothing from which they were made."
+            raise BadSetting(problem, "Those that were written when people came are the only ones.")
 
     def receipts(self, spec: str | Path | Spec) -> Iterator[str]:
         """Yield a line of JSON with the receipt of each person of the spec's table who is in the store.
@@ -436,6 +509,7 @@ class Curator(Joining):
         """
         from undeleted.curate.receipts import issuer_of
 
+        self._require_records()
         spec = spec if isinstance(spec, Spec) else Spec.load(spec)
         if self.store.facts.get("spec") != spec.text:
             raise BadSetting("this is not the spec that was published.", "Give the published spec.")
@@ -487,6 +561,48 @@ class Curator(Joining):
             erased = False
         erased = erased and not store.keeps_leavers
         return Deletion(deleted, absent, version, erased, held)
+
+    def delete_with(
+        self,
+        *receipts: object,
+        fold: Fold | None = None,
+        progress: Callable[[int], object] = lambda done: None,
+    ) -> Deletion:
+        """Forget the people whose receipts these are: each a receipt, or the line of JSON that it came in.
+
+        All of them are checked first: if one is not this data set's, nobody is deleted.  A receipt with which
+        somebody has left already is counted as unknown, and changes nothing.
+        """
+        given = receipts[0] if len(receipts) == 1 and not isinstance(receipts[0], str | Mapping) else receipts
+        inside = [self._inside(receipt) for receipt in _listed_receipts(given)]
+        store = self.store
+        done = Deleted(0, 0, store.version)
+        deleted = unknown = 0
+        for start in range(0, len(inside), BATCH):
+            part = inside[start : start + BATCH]
+            done = store.delete_tagged(part, fold)
+            deleted, unknown = deleted + done.deleted, unknown + done.unknown
+            progress(len(part))
+        erased = store.erase() and not store.keeps_leavers
+        return Deletion(deleted, unknown, done.version, erased, done.held)
+
+    def certificate(self, receipt: object) -> str:
+        """The certificate for a receipt with which somebody has left; ask for it after the deletion."""
+        from undeleted.curate.receipts import Receipt, issuer_of, token_in
+
+        self._inside(receipt)
+        parsed = Receipt.parse(token_in(_text_of(receipt)))
+        progress = None if self.store.keeps_records else self.store.progress
+        return issuer_of(self.store).certificate(parsed, progress)
+
+    def _inside(self, receipt: object) -> bytes:
+        """What a receipt of this data set names; one that is not genuine is refused."""
+        from undeleted.curate.receipts import Receipt, issuer_of, token_in
+
+        inside = issuer_of(self.store).inside(Receipt.parse(token_in(_text_of(receipt))))
+        if inside is None:
+            raise FalseReceipt
+        return inside
 
     def delete_tagged(
         self, tags: Sequence[bytes], fold: Fold | None = None, *, dummy_work: bool = False
@@ -577,9 +693,54 @@ class Curator(Joining):
         """Erase the old row versions that a database keeps; return False if its tables are locked."""
         return self.store.vacuum()
 
-    def check(self) -> list[str]:
-        """Check format, integrity and conservation of the noise; return the problems, none if intact."""
-        return self.store.check()
+    def check(self, since: str | None = None) -> list[str]:
+        """Check format, integrity and conservation of the noise; return the problems, none if intact.
+
+        Without records, noise cannot be checked: nobody can add up what they contributed.  `since` is a
+        certificate of such a store: it must not be older than that.
+        """
+        problems = self.store.check()
+        if since is not None:
+            from undeleted.curate.receipts import issuer_of
+
+            then, now = issuer_of(self.store).progress_in(since.strip()), self.store.progress
+            if now < then:
+                problems.append(
+                    f"it is at version {now[0]} with {now[1]:,} held back, and acknowledged a deletion at "
+                    f"version {then[0]} with {then[1]:,}: it is an older copy, and people who left are in it"
+                )
+        return problems
+
+
+def retained(retain: str, capacity: int | None, keep: Sequence[str] = ()) -> Json:
+    """What a store notes if it keeps no records; nothing if it keeps them."""
+    if retain not in ("records", "receipts"):
+        raise BadSetting(f"retain = {retain!r} is not a rule.", "Choose records or receipts.")
+    if retain == "records":
+        if capacity is not None:
+            raise BadSetting("`capacity` is for receipts.", 'Add retain = "receipts", or leave it out.')
+        return {}
+    if keep:
+        raise BadSetting("`keep` needs records, and none are kept.", "Leave it out.")
+    if isinstance(capacity, bool) or not isinstance(capacity, int) or not 1 <= capacity <= MOST:
+        problem = f"receipts need a `capacity` between 1 and {MOST:,}: for how many people there are bits."
+        raise BadSetting(problem, "It is public and stays as it is: choose it from what you know, with room.")
+    return {"retain": retain, "capacity": capacity}
+
+
+def _listed_receipts(given: Given) -> Iterator[object]:
+    if isinstance(given, str | Mapping):
+        return iter([given])
+    return iter(given)
+
+
+def _text_of(receipt: object) -> str:
+    """The text of a receipt, or of the line that it came in."""
+    if isinstance(receipt, Mapping):
+        receipt = receipt.get("receipt")
+    if not isinstance(receipt, str):
+        raise BadReceipt
+    return receipt
 
 
 def _started(facts: Mapping[str, Given]) -> float | None:
@@ -609,19 +770,38 @@ def _spent(ledger: Ledger) -> Json:
 
 
 def _scanned(spec: Spec, mechanisms: Mapping[str, Given]) -> Arrays:
-    """Read a spec's table once: its records, and the totals of all that is published, in one pass."""
+    """Read a spec's table once: its records, and the totals of all that is published, in one pass.
+
+    For receipts it is read twice, and ids are not kept in between: there may be very many.
+    """
+    twice = spec.retain != "records" and spec.schema.rows_per_person == 1 and spec.schema.excess == "error"
     wanted = list(dict.fromkeys(m.statistic for m in mechanisms.values() if hasattr(m, "statistic")))
     parts: list[Table] = []
 
     def kept() -> Iterator[Table]:
         for block in files.blocks(spec.source, spec.schema):
             yield block
-            parts.append(files.small(block))
+            parts.append(files.small(replace(block, ids=None) if twice else block))
 
     totals = scan(kept(), wanted)
+    if twice:
+        return ReadTwice(files.joined(spec.schema, parts, spec.source), totals, spec.source)
     table = files.joined(spec.schema, parts, spec.source)
     dropped = sum(part.rows for part in parts) > table.rows  # rows beyond a person's cap were added up too
     return Arrays(table) if dropped else Scanned(table, totals)
+
+
+class ReadTwice(Scanned):
+    """A file whose records are read again, from the file, after it was added up."""
+
+    is_snapshot = False
+
+    def __init__(self, table: Table, totals: dict[Given, Given], source: str) -> None:
+        super().__init__(table, totals)
+        object.__setattr__(self, "_source", source)
+
+    def blocks(self) -> Iterator[Table]:
+        return files.blocks(self._source, self.table.schema)  # type: ignore[attr-defined]
 
 
 @contextmanager

@@ -55,14 +55,31 @@ class Joining:
             raise TicksElsewhere(self.store.path)
         return clock
 
-    def add(self, data: Given, *, skip_existing: bool = False) -> Added:
+    def add(self, data: Given, *, skip_existing: bool = False, receipts: Given = None) -> Added:
         """Take people in: they wait in the store, and are published when the tick that is open closes.
 
         If some of them are there already, nobody is added; or, with `skip_existing`, only the others.
         Somebody who left and joins again is somebody new: the budget is for one stay.
+
+        A store without records notices only those who wait for the same tick.  `receipts` says where their
+        receipts go, as in `publish`; they are void if this raises an error.
         """
         self._open_clock()
-        return self.store.add(self._table(data), skip=skip_existing)
+        return self._add(self._table(data), skip_existing, None, receipts)
+
+    def _add(self, table: Table, skip: bool, mark: Watermark | None, receipts: Given) -> Added:
+        store = self.store
+        if store.keeps_records or receipts is None:
+            if receipts is not None:
+                problem = "receipts are written after people were added, because the store keeps records."
+                raise BadSetting(problem, "Use curator.receipts_of(rows) or `add --receipts`.")
+            return store.add(table, skip=skip, mark=mark)
+        from undeleted.curate.issuing import issue_to_newcomers, receipts_to
+
+        with receipts_to(receipts) as written:
+            reserved = store.reserve(table, skip=skip)
+            issue_to_newcomers(store, table, reserved, written)
+            return store.admit(table, reserved)
 
     def add_from(
         self, connection: str, table: str, *, watermark: str | None = None, skip_existing: bool = False
@@ -90,7 +107,7 @@ class Joining:
             records = files.joined(self.store.schema, [files.small(b) for b in engine.blocks()], table)
         finally:
             engine.close()
-        return self.store.add(records, skip=skip_existing, mark=mark)
+        return self._add(records, skip_existing, mark, None)
 
     def correct(self, data: Given) -> Corrected:
         """Replace the records of these people from the tick that is open.

@@ -9,6 +9,11 @@
 All three are computed from the store's key and the id, or from the receipt.  So issuing a receipt again gives
 the same receipt, a replayed request gets the same certificate, and the store keeps no list of leavers.
 
+Where the store keeps no records, a receipt carries the person's own codes instead of a tag, encrypted, and
+cannot be issued again.  The certificate then says that the record is not counted any more, and carries the
+version of the store, encrypted with a new nonce: the curator can show with it that a store is not an older
+copy, and strangers learn nothing from it.
+
 The statement of a certificate is true of any receipt, even a forged one.  So it means nothing unless the
 receipt is genuine: `check_certificate` checks both.
 """
@@ -17,14 +22,16 @@ import base64
 import hashlib
 import hmac
 import json
+import os
 import re
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import blake2b
 
 from undeleted.curate.stores import Store, tag_of
-from undeleted.errors import BadReceipt, MissingExtra, NotGenuine
+from undeleted.errors import BadReceipt, BadSetting, MissingExtra, NotGenuine
 from undeleted.foundations.types import Json
 
 try:
@@ -39,10 +46,13 @@ except ImportError as error:
 ISSUER = "undeleted"
 RECEIPT, CERTIFICATE = "undeleted-receipt", "undeleted-certificate"
 SAYS = "this data set holds no record that the receipt with this digest names"
-LONGEST = 2048  # most characters in a receipt
+SAYS_WITHOUT_RECORDS = "this data set does not count the record in the receipt with this digest"
+LONGEST = 16_384  # most characters in a receipt
 _OPENING = 16
 _CLAIMS = {"iss", "aud", "sub", "seal"}
 _DIGEST = re.compile("[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]")  # 32 bytes in canonical base64url
+_SEAL = re.compile("[A-Za-z0-9_-]{30,}")
+_PROGRESS = struct.Struct("<qq")
 _SIGNED = "[A-Za-z0-9_-]{85}[AQgw]"  # 64 bytes
 
 
@@ -68,10 +78,13 @@ class Receipt:
         if not isinstance(claims, dict) or claims.keys() != _CLAIMS or claims["iss"] != ISSUER:
             raise BadReceipt
         data_set, commitment, seal = claims["aud"], claims["sub"], claims["seal"]
-        for text in (data_set, commitment, seal):
-            if not isinstance(text, str) or not _DIGEST.fullmatch(text):
+        for text, form in ((data_set, _DIGEST), (commitment, _DIGEST), (seal, _SEAL)):
+            if not isinstance(text, str) or not form.fullmatch(text):
                 raise BadReceipt
-        return cls(token, data_set, commitment, _decoded(seal))
+        try:
+            return cls(token, data_set, commitment, _decoded(seal))
+        except ValueError:
+            raise BadReceipt from None
 
     @property
     def digest(self) -> str:
@@ -155,10 +168,12 @@ class DataSet:
 class Issuer(DataSet):
     """The curator's side: it signs and encrypts with keys derived from the store's key."""
 
-    def __init__(self, key: bytes) -> None:
-        self._key = key
+    def __init__(self, key: bytes, *, keeps_records: bool = True) -> None:
+        self._key, self.keeps_records = key, keeps_records
         self._signing = Ed25519PrivateKey.from_private_bytes(_derived(key, b"undeleted-sign"))
         self._sealing = AESSIV(_derived(key, b"undeleted-siv"))
+        self._claims = AESSIV(_derived(key, b"undeleted-claim"))
+        self._versions = AESSIV(_derived(key, b"undeleted-vers"))
         super().__init__(self._signing.public_key())
 
     def receipt(self, person: str) -> tuple[Receipt, str]:
@@ -172,19 +187,62 @@ class Issuer(DataSet):
         token = self._token(RECEIPT, claims)
         return Receipt(token, self.name, commitment, seal), _encoded(opening)
 
+    def receipt_of(self, person: str, claim: bytes) -> tuple[Receipt, str]:
+        """A receipt that carries a claim, for a store without records; each has a serial of its own."""
+        opening = os.urandom(_OPENING)
+        commitment = _commitment(opening, person)
+        seal = self._claims.encrypt(claim, [self.name.encode(), commitment.encode()])
+        claims = {"iss": ISSUER, "aud": self.name, "sub": commitment, "seal": _encoded(seal)}
+        token = self._token(RECEIPT, claims)
+        if len(token) > LONGEST:
+            problem = f"a receipt would have {len(token):,} characters, more than {LONGEST:,}."
+            raise BadSetting(problem, "Publish fewer columns, or allow fewer rows per person.")
+        return Receipt(token, self.name, commitment, seal), _encoded(opening)
+
+    def inside(self, receipt: Receipt) -> bytes | None:
+        """What a store deletes by: the tag, or where no records are kept the claim; None if it is false."""
+        return self.tag_in(receipt) if self.keeps_records else self.claim_in(receipt)
+
+    def claim_in(self, receipt: Receipt) -> bytes | None:
+        """The claim that a genuine receipt carries, else None; a false receipt takes the same work."""
+        return self._opened(self._claims, receipt)
+
     def tag_in(self, receipt: Receipt) -> bytes | None:
         """The tag that a genuine receipt contains, else None; a false receipt takes the same work."""
+        return self._opened(self._sealing, receipt)
+
+    def _opened(self, sealing: AESSIV, receipt: Receipt) -> bytes | None:
         genuine = self.is_genuine(receipt)
         try:
-            tag = self._sealing.decrypt(receipt.seal, [self.name.encode(), receipt.commitment.encode()])
+            inside = sealing.decrypt(receipt.seal, [self.name.encode(), receipt.commitment.encode()])
         except InvalidTag:
             return None
-        return tag if genuine else None
+        return inside if genuine else None
 
-    def certificate(self, receipt: Receipt) -> str:
-        """The certificate for a receipt; always the same for the same receipt."""
+    def certificate(self, receipt: Receipt, progress: tuple[int, int] | None = None) -> str:
+        """The certificate for a receipt; always the same for the same receipt.
+
+        With `progress`, of a store without records, it also carries the version, for the curator alone.
+        """
         claims = {"iss": ISSUER, "aud": self.name, "sub": receipt.digest, "says": SAYS}
+        if progress is not None:
+            nonce = os.urandom(16)
+            bound = [receipt.digest.encode(), nonce]
+            sealed = self._versions.encrypt(_PROGRESS.pack(*progress), bound)
+            claims |= {"says": SAYS_WITHOUT_RECORDS, "at": _encoded(nonce + sealed)}
         return self._token(CERTIFICATE, claims)
+
+    def progress_in(self, certificate: str) -> tuple[int, int]:
+        """How far the store was when it gave this certificate: its version, and people held back."""
+        try:
+            claims = jwt.decode(certificate, self.public, algorithms=["EdDSA"], audience=self.name)
+            sealed = _decoded(claims["at"])
+            data = self._versions.decrypt(sealed[16:], [claims["sub"].encode(), sealed[:16]])
+            version, held = _PROGRESS.unpack(data)
+        except (jwt.PyJWTError, InvalidTag, KeyError, ValueError, TypeError, AttributeError, struct.error):
+            problem = "this is not a certificate that this store gave, with its version in it."
+            raise NotGenuine(problem, "Give a certificate of deletion of a store without records.") from None
+        return version, held
 
     def _token(self, kind: str, claims: dict[str, str]) -> str:
         """A signed JWT; the header of a kind is always the same, so that receipts have one form."""
@@ -211,8 +269,27 @@ class Issuer(DataSet):
                 continue
             seen.add(tag)
             receipt, opening = self.receipt(person)
-            line = {"person": person, "receipt": receipt.token, "opening": opening}
-            yield json.dumps(line, ensure_ascii=not _is_writable(person))
+            yield line_of(person, receipt, opening)
+
+
+def line_of(person: str, receipt: Receipt, opening: str) -> str:
+    """What a person gets, as a line of JSON."""
+    line = {"person": person, "receipt": receipt.token, "opening": opening}
+    return json.dumps(line, ensure_ascii=not _is_writable(person))
+
+
+def token_in(text: str) -> str:
+    """The receipt in a line of JSON as it was handed out; or the text itself, if it is a receipt."""
+    text = text.strip()
+    if not text.startswith("{"):
+        return text
+    try:
+        token = json.loads(text)["receipt"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise BadReceipt from None
+    if not isinstance(token, str):
+        raise BadReceipt
+    return token
 
 
 def _is_writable(text: str) -> bool:
@@ -222,7 +299,7 @@ def _is_writable(text: str) -> bool:
 
 def issuer_of(store: Store) -> Issuer:
     """The issuer that signs for a store."""
-    return Issuer(store.key)
+    return Issuer(store.key, keeps_records=store.keeps_records)
 
 
 def opens(receipt: Receipt, opening: str, person: str) -> bool:

@@ -1,6 +1,7 @@
 """The spec as values: the data set, its columns, the budget, and what is published.
 
     [data]                     source, or connection and table; id, max_rows_per_person, excess
+                               retain = records | receipts, capacity (for receipts)
     [columns.NAME]             type = number | date | category | boolean | text, public bounds, rules
                                keep = ["column", …]: for later publications
     [budget]                   epsilon, delta, reserve (the share that is left for later publications)
@@ -93,6 +94,8 @@ class Spec:
     folder: Path = Path()  # what paths in the spec are relative to
     keep: tuple[str, ...] = ()  # columns that records keep for later publications
     growing: Growing | None = None  # how the table grows, if it does
+    retain: str = "records"  # what the store keeps about people: records, or bits for their receipts
+    capacity: int | None = None  # for how many receipts there are bits
 
     @classmethod
     def load(cls, path: str | Path) -> "Spec":
@@ -129,6 +132,7 @@ class Spec:
         rows = data.take("max_rows_per_person", int, 1)
         excess = data.take("excess", str, "error")
         keep = _kept(data, columns)
+        retain, capacity = data.take("retain", str, "records"), data.take("capacity", int, None)
         data.finish()
         try:
             counted = [FIRST] if any(p.kind == "people" for p in planned.values()) else []
@@ -153,7 +157,8 @@ class Spec:
         mechanisms = _mechanisms(planned, part_of(total, 1 - reserve), rows)
         if growing is not None:
             mechanisms = _grown(mechanisms, planned, growing)
-        return cls(source, schema, total, mechanisms, text, connection, keep=keep, growing=growing)
+        rules = {"keep": keep, "growing": growing, "retain": retain, "capacity": capacity}
+        return cls(source, schema, total, mechanisms, text, connection, **rules)
 
     @staticmethod
     def more(path: str | Path, schema: Schema, left: Privacy, total: Budget) -> tuple[Json, str]:

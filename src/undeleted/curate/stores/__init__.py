@@ -11,10 +11,13 @@ from contextlib import ExitStack, contextmanager
 
 from undeleted.curate.releases.arrivals import Arrivals
 from undeleted.curate.stores._buckets import Buckets
+from undeleted.curate.stores._claims import Claim, Claims
 from undeleted.curate.stores._contents import Additions, Publishing
-from undeleted.curate.stores._growth import Added, Corrected, Watermark
+from undeleted.curate.stores._growth import Added, Corrected, Reserved, Watermark
 from undeleted.curate.stores._records import Records, needed, tag_of
 from undeleted.curate.stores._rotated_key import earlier_keys, rotated
+from undeleted.curate.stores._serials import Serials
+from undeleted.curate.stores._spent_bits import MOST, chunks_for
 from undeleted.curate.stores._store import CHUNK, Deleted, Fold, Store
 from undeleted.curate.stores._tick_rows import TickRows
 from undeleted.errors import BadConnection, StoreError, UndeletedError
@@ -24,12 +27,17 @@ from undeleted.foundations.types import Given, Json
 PAGE, FIXED_PAGES = 4096, 12  # of SQLite; pages of metadata and of empty tables
 
 __all__ = [
+    "MOST",
     "Added",
     "Additions",
+    "Claim",
+    "Claims",
     "Corrected",
     "Deleted",
     "Fold",
     "Publishing",
+    "Reserved",
+    "Serials",
     "Store",
     "Watermark",
     "bytes_of",
@@ -68,8 +76,11 @@ def shown(place: str) -> str:
     return text
 
 
-def bytes_of(schema: Schema, mechanisms: Mapping[str, Given], rows: int) -> int:
-    """About how large a store in a file will be: its records, and the cells of its publications."""
+def bytes_of(schema: Schema, mechanisms: Mapping[str, Given], rows: int, capacity: int | None = None) -> int:
+    """About how large a store in a file will be: its records, and the cells of its publications.
+
+    With a `capacity` it keeps spent-bits instead of records; a table that grows has them for every tick.
+    """
     growing = [m for m in mechanisms.values() if isinstance(m, Arrivals)]
     sizes = [m.statistic.size for m in mechanisms.values() if hasattr(m, "statistic")]
     chunks = sum(-(-size // CHUNK) for size in sizes)
@@ -77,6 +88,15 @@ def bytes_of(schema: Schema, mechanisms: Mapping[str, Given], rows: int) -> int:
         layout = TickRows(tuple(m.width(()) for m in growing if not m.grew))
         chunks = layout.tiles * layout.blocks(growing[0].horizon)
     slot = Records(schema, needed(schema, mechanisms), grows=bool(growing)).slot
+    if capacity is not None:
+        bits = chunks_for(capacity) * (growing[0].horizon if growing else 1)
+        waiting = (
+            Buckets.planned(capacity * schema.rows_per_person, slot, schema.rows_per_person)
+            if growing
+            else None
+        )
+        room = 0 if waiting is None else waiting.count * -(-waiting.room * waiting.slot // PAGE)
+        return int(PAGE * (bits + room + chunks + FIXED_PAGES))
     corrections = growing[0].max_corrections if growing else 0
     buckets = Buckets.planned(rows, slot, schema.rows_per_person * (1 + corrections))
     pages: int = buckets.count * -(-buckets.room * buckets.slot // PAGE) + chunks + FIXED_PAGES

@@ -1,11 +1,11 @@
 """Buckets as rows of an SQLite table: each is overwritten with the same number of bytes, and never moves."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from undeleted.curate.stores._buckets import TAG, Buckets
+from undeleted.curate.stores._buckets import MARK, TAG, Buckets
 from undeleted.foundations.types import Given
 
 _AT_ONCE = 500  # buckets per query
@@ -17,13 +17,24 @@ class BucketTable:
 
     def __init__(self, db: sqlite3.Connection, name: str, buckets: Buckets, key: bytes) -> None:
         self._db, self._name, self.buckets, self._key = db, name, buckets, key
+        self.noted: Callable[[int, bytes, bytes], None] | None = None  # called with the marks of a change
 
     @classmethod
     def filled(
-        cls, db: sqlite3.Connection, name: str, slots: Given, key: bytes, *, together: int = 1
+        cls,
+        db: sqlite3.Connection,
+        name: str,
+        slots: Given,
+        key: bytes,
+        *,
+        together: int = 1,
+        room_for: int | None = None,
     ) -> tuple["BucketTable", Given]:
-        """Create a table of slots, of which up to `together` share a tag; return it and the ordered slots."""
-        planned = Buckets.planned(len(slots), slots.shape[1], together)
+        """Create a table of slots, of which up to `together` share a tag; return it and the ordered slots.
+
+        With `room_for` it has room for so many slots, however many there are now.
+        """
+        planned = Buckets.planned(len(slots) if room_for is None else room_for, slots.shape[1], together)
         buckets, parts, slots = planned.laid_out(slots)
         db.execute(f"CREATE TABLE {name} {COLUMNS}")
         written = ((n, buckets.marked(key, n, part)) for n, part in enumerate(parts))
@@ -50,6 +61,7 @@ class BucketTable:
         removed: dict[bytes, list[bytes]] = {}
         wanted = sorted((self.buckets.of(tag), tag) for tag in tags)  # in the order of the file
         slots = self._read(list(dict.fromkeys(number for number, _ in wanted)))
+        before = dict(slots)
         changed, same = set[int](), set[int]()
         for number, tag in wanted:
             slots[number], taken = self.buckets.without(slots[number], tag)
@@ -60,12 +72,24 @@ class BucketTable:
                 same.add(number)
         same -= changed
         written = {number: slots[number] for number in sorted(changed | same)}
+        self._note(before, written)
         randomise(self._db, self._name, "bucket", same)
         self._db.executemany(
             f"UPDATE {self._name} SET data = ? WHERE bucket = ?",
             ((self.buckets.marked(self._key, n, part), n) for n, part in written.items()),
         )
         return removed
+
+    def _note(self, before: Mapping[int, bytes], after: Mapping[int, bytes]) -> None:
+        if self.noted is not None:
+            for number, records in after.items():
+                old = self.buckets.mark(self._key, number, before[number])
+                self.noted(number, old, self.buckets.mark(self._key, number, records))
+
+    def marks(self) -> list[bytes]:
+        """The marks of all buckets as they are now."""
+        rows = self._db.execute(f"SELECT data FROM {self._name} ORDER BY bucket")
+        return [bytes(data[-MARK:]) for (data,) in rows]
 
     def find(self, tags: Sequence[bytes]) -> dict[bytes, list[bytes]]:
         """The rows of each of these tags that is in the table."""
@@ -87,6 +111,7 @@ class BucketTable:
         if any(len(part) > self.buckets.room * self.buckets.slot for part in after.values()):
             self._lay_out_again(slots, together)
             return True
+        self._note(there, after)
         self._db.executemany(
             f"UPDATE {self._name} SET data = ? WHERE bucket = ?",
             ((self.buckets.marked(self._key, n, part), n) for n, part in sorted(after.items())),

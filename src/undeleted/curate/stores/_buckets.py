@@ -71,7 +71,13 @@ class Buckets:
     def marked(self, key: bytes, number: int, records: bytes) -> bytes:
         """The bytes of a bucket: records, padding, length and mark."""
         padding = bytes(self.room * self.slot - len(records))
-        return records + padding + len(records).to_bytes(LENGTH, "little") + _mark(key, number, records)
+        return records + padding + len(records).to_bytes(LENGTH, "little") + self.mark(key, number, records)
+
+    @staticmethod
+    def mark(key: bytes, number: int, records: bytes) -> bytes:
+        """The mark of a bucket with these records."""
+        message = number.to_bytes(8, "little") + records
+        return blake2b(message, key=key, person=b"undeleted-bucket", digest_size=MARK).digest()
 
     def opened(self, key: bytes, number: int, data: Given) -> bytes:
         """The records of a bucket; an altered bucket is refused."""
@@ -87,7 +93,7 @@ class Buckets:
             return False
         end = self._end(data)
         padded = end <= room and data[end:room] == bytes(room - end)
-        return padded and data[-MARK:] == _mark(key, number, data[:end])
+        return padded and data[-MARK:] == self.mark(key, number, data[:end])
 
     def _end(self, data: bytes) -> int:
         return int.from_bytes(data[-MARK - LENGTH : -MARK], "little")
@@ -141,8 +147,3 @@ def _most_on_average(room: int, together: int, records: int) -> float:
         bound = c - middle + c * math.log(middle / c) if middle else -math.inf
         low, high = (middle, high) if bound <= -_ODDS - math.log(records) else (low, middle)
     return low * together
-
-
-def _mark(key: bytes, number: int, records: bytes) -> bytes:
-    message = number.to_bytes(8, "little") + records
-    return blake2b(message, key=key, person=b"undeleted-bucket", digest_size=MARK).digest()

@@ -6,7 +6,7 @@ the last block: it has a digest of the noise, which is the cells minus the total
 
 import json
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,16 +14,18 @@ import numpy as np
 
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.stores._cells import add_up, is_board, shape_from, to_cells
+from undeleted.curate.stores._claims import Claims
 from undeleted.curate.stores._growth import START, first_block, linked
 from undeleted.curate.stores._json_descriptions import describe
 from undeleted.curate.stores._records import Records, needed, tag_of
 from undeleted.curate.stores._sealed import digest, sealed_post
+from undeleted.curate.stores._spent_bits import CHUNK_BYTES, chunks_for
 from undeleted.errors import StoreError
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.schema import Schema, Table
 from undeleted.foundations.types import Given
 
-FORMAT = 4
+FORMAT = 5
 RULE = 2  # how values are encoded: 1 with their whole column, 2 one by one
 
 Post = tuple[int, int, bytes]  # its number, its publication, its text as stored
@@ -49,6 +51,11 @@ class Contents(Protocol):
     most: int | None  # most rows per person, if that must still be checked
     together: int  # most rows per person
     mechanisms: Mapping[str, Given] | None  # if they were just published
+    spent: list[bytes] | None  # the spent-bits of a store without records
+
+    @property
+    def waiting_room(self) -> int:
+        """For how many rows that wait for a tick there is room in such a store."""
 
     def slots(self) -> Iterator[Given]:
         """Tags and packed rows, as arrays of bytes with one record per row."""
@@ -58,6 +65,19 @@ class Contents(Protocol):
 
     def meta(self) -> dict[str, str]:
         """The fixed metadata; call it after all slots were read.  Each store adds its own, and the seal."""
+
+
+class Issue(Protocol):
+    """Writes the receipts of a store that keeps no records."""
+
+    def begin(self, key: bytes, claims: Claims) -> None:
+        """Start, with the key and the form of the claims."""
+
+    def take(self, people: Sequence[str], rows: Given) -> None:
+        """Write receipts for the people of a block, whose packed rows these are."""
+
+    def finish(self) -> None:
+        """Write what is left, and make all of it durable: the store comes to be after that."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +93,7 @@ class Publishing:
     exact: Mapping[str, IntArray] | None = None  # the totals that noise was added to
     recount: bool = True  # the records may differ from those that were added up
     at: float | None = None  # when the first tick of a table that grows was closed
+    issue: "Issue | None" = None  # writes receipts, if the store keeps no records
 
     def blocks(self) -> Iterator[Table]:
         engine = Arrays(self.table) if isinstance(self.table, Table) else self.table
@@ -111,6 +132,18 @@ class Published:
         self._counted = publishing.exact is None or publishing.recount
         self._exact = [np.zeros(size, dtype=np.int64) for size in self._sizes()]
         self._posts: list[Post] = []
+        self.spent: list[bytes] | None = None
+        if (
+            publishing.issue is not None
+        ):  # the bits of tick 0, and in a table that grows of the one that is open
+            ticks = 1 if publishing.at is None else min(2, self._mechanisms[0].horizon)
+            self.spent = [bytes(CHUNK_BYTES)] * (ticks * chunks_for(publishing.facts["capacity"]))
+
+    @property
+    def waiting_room(self) -> int:
+        """For how many rows that wait for a tick there is room."""
+        grows = self.spent is not None and self._publishing.at is not None
+        return self._publishing.facts["capacity"] * self.together if grows else 0
 
     def _laid_out(self, cells: list[IntArray]) -> list[IntArray]:
         """The cells as they are stored."""
@@ -127,16 +160,24 @@ class Published:
     def slots(self) -> Iterator[Given]:
         records = self._records
         yield np.zeros((0, records.slot), dtype=np.uint8)  # a table without rows has no block
+        issue = self._publishing.issue
+        if issue is not None:
+            issue.begin(self._key, Claims(records, self.together))
         for block in self._publishing.blocks():
             self._rows += block.rows
             for number in range(len(self._mechanisms) if self._counted else 0):
                 self._add_up(number, block)
+            if issue is not None:
+                issue.take(block.ids or (), records.pack(block, {}))
+                continue
             tags = b"".join(tag_of(self._key, person) for person in block.ids or ())
             numbers = self._numbered(block)
             yield np.concatenate(
                 [np.frombuffer(tags, dtype=np.uint8).reshape(-1, 16), records.pack(block, numbers)], axis=1
             )
         self._check_totals()
+        if issue is not None:
+            issue.finish()
 
     def _numbered(self, block: Table) -> dict[str, list[int]]:
         """The numbers of a block's posts, by column; random, so that they reveal no order."""
@@ -170,7 +211,7 @@ class Published:
 
     def meta(self) -> dict[str, str]:
         publishing = self._publishing
-        return self._digested() | {
+        return (self._digested() if self.spent is None else self._ticks()) | {
             "format": str(FORMAT),
             "tag": tag_of(self._key, "").hex(),
             "schema": json.dumps(describe(publishing.schema)),
@@ -180,6 +221,10 @@ class Published:
             "rule": str(RULE),
             "columns": json.dumps([column.name for column in self._columns]),
         }
+
+    def _ticks(self) -> dict[str, str]:
+        """The metadata of a table that grows."""
+        return {}
 
     def _digested(self) -> dict[str, str]:
         """The digest of the noise, as metadata."""
@@ -212,7 +257,10 @@ class PublishedTicks(Published):
         exact = np.concatenate([m.exact(0, {0: total}, None, shape) for m, total, shape in batches])
         hidden, row = self._mechanisms[0].leavers is not None, np.concatenate(self._rows_of_tick_0)
         chained = linked(self._key, START, row if hidden else row - exact)
-        return {"ticks": "1", "at": repr(self._publishing.at), "digest": chained}
+        return self._ticks() | {"digest": chained}
+
+    def _ticks(self) -> dict[str, str]:
+        return {"ticks": "1", "at": repr(self._publishing.at)}
 
 
 def published(publishing: Publishing, key: bytes) -> Published:
@@ -234,6 +282,8 @@ class Taken:
     posts: Callable[[], Iterator[Post]]
     meta: Callable[[], dict[str, str]]
     mechanisms: Mapping[str, Given] | None = None
+    spent: list[bytes] | None = None
+    waiting_room: int = 0
 
 
 def require_cap(people: int, most: int) -> None:

@@ -23,6 +23,8 @@ from undeleted.curate.releases.subtracting import Shape
 from undeleted.curate.statistics import Contribution
 from undeleted.curate.stores._buckets import TAG
 from undeleted.curate.stores._records import NEVER, SPAN, Records, Span, tag_of
+from undeleted.curate.stores._serials import Serials
+from undeleted.curate.stores._spent_bits import BITS, chunks_for, with_bits
 from undeleted.curate.stores._tick_rows import TICKS, TickRows
 from undeleted.errors import AlreadyJoined, BadBudget, BadSetting, StoreError, TicksElsewhere
 from undeleted.foundations.arrays import IntArray
@@ -122,6 +124,11 @@ class Growth:
 
     def is_open(self) -> bool:
         return self.ticks < self.first.horizon
+
+    @property
+    def opened(self) -> int:
+        """How many ticks have begun: those that have closed, and the one that is open."""
+        return self.ticks + self.is_open()
 
     def require_open(self, what: str = "nobody can join any more") -> None:
         """Refuse newcomers and corrections after the horizon."""
@@ -285,6 +292,9 @@ def add(store: "Store", table: Table, *, skip: bool, mark: "Watermark | None") -
     """Take people in; if some are there already, nobody, or with `skip` only the others."""
     growth = _growing(store)
     growth.require_open()
+    if not store.keeps_records:
+        problem = "without receipts nobody who is added could ever leave: this store keeps no records."
+        raise BadSetting(problem, "Name a file for them: --receipts FILE, or receipts=… in Python.")
     tags = _tags_of(store, table)
     there = store._there(list(dict.fromkeys(tags)))
     if there and not skip:
@@ -297,6 +307,66 @@ def add(store: "Store", table: Table, *, skip: bool, mark: "Watermark | None") -
         meta, shapes = store._sealed_meta()
         store._reseal(meta | {"facts": json.dumps(mark.kept_in(json.loads(meta["facts"])))}, shapes)
     return Added(len({tags[i] for i in rows}), len(there), growth.ticks)
+
+
+@dataclass(frozen=True)
+class Reserved:
+    """Serials that were set aside for people who join; until they are admitted, their receipts are void."""
+
+    rows: dict[bytes, list[int]]  # by the tag of a person: their rows in the table
+    serials: list[int]  # in the same order
+    there: int  # people who were there already, and were left out
+    tick: int
+
+
+def reserve(store: "Store", table: Table, *, skip: bool) -> Reserved:
+    """Set serials aside for the people of a table, and mark them as spent.
+
+    If the process is killed before they are admitted, their receipts stay void: a bit that is set too many is
+    harmless, a receipt for somebody who was never counted is not.
+    """
+    growth = _growing(store)
+    growth.require_open()
+    by_person: dict[bytes, list[int]] = {}
+    for row, tag in enumerate(_tags_of(store, table)):
+        by_person.setdefault(tag, []).append(row)
+    there = store._there(list(by_person))
+    if there and not skip:
+        raise AlreadyJoined(len(there))
+    rows = {tag: several for tag, several in by_person.items() if tag not in there}
+    meta, shapes = store._sealed_meta()
+    secret, _, used = meta.get("serials", f"{os.urandom(32).hex()} 0").partition(" ")
+    order = Serials(store.capacity, bytes.fromhex(secret))
+    serials = order.take(int(used), len(rows)) + BITS * chunks_for(store.capacity) * growth.ticks
+    if serials.size < len(rows):
+        problem = f"more than {store.capacity:,} people would join at this tick; nobody was added."
+        raise BadSetting(
+            problem, "`capacity` in the spec is public and fixed: let the others join at the next tick."
+        )
+    _mark_spent(store, serials.tolist(), spent=True)
+    store._write_state(store._state(write=True))
+    store._reseal(meta | {"serials": f"{secret} {int(used) + len(rows)}"}, shapes)
+    return Reserved(rows, serials.tolist(), len(there), growth.ticks)
+
+
+def admit(store: "Store", table: Table, reserved: Reserved) -> Added:
+    """Let people wait for the tick for which their serials were set aside; their receipts are valid now."""
+    growth = _growing(store)
+    if growth.ticks != reserved.tick:
+        problem = f"tick {reserved.tick} has closed meanwhile; nobody was added, and these receipts are void."
+        raise StoreError(problem, "Add them again: they get new receipts, and join at the next tick.")
+    if there := store._there(list(reserved.rows)):
+        raise AlreadyJoined(len(there))
+    packed = store._records.pack(table, {}, growth.ticks)
+    store._insert([tag + packed[row].tobytes() for tag, rows in reserved.rows.items() for row in rows])
+    _mark_spent(store, reserved.serials, spent=False)
+    store._write_state(store._state(write=True))
+    return Added(len(reserved.rows), reserved.there, growth.ticks)
+
+
+def _mark_spent(store: "Store", serials: Sequence[int], *, spent: bool) -> None:
+    before = store._read_spent(sorted({serial // BITS for serial in serials}))
+    store._write_spent(before, with_bits(before, serials, spent=spent), dummy=False)
 
 
 def tick(store: "Store", expected: int, coins: Coins, at: float) -> bool:
@@ -315,10 +385,17 @@ def tick(store: "Store", expected: int, coins: Coins, at: float) -> bool:
         store._append(len(store._sizes), [(np.zeros(growth.layout.block, dtype=np.int64), None)])
         meta["sizes"] = json.dumps([*store._sizes, growth.layout.block])
     store._subtract(growth.layout.row_added(expected, row))
-    meta |= growth.after(store.key, meta["digest"], row, exact, at)
     over = expected + 1 == growth.first.horizon
-    if growth.forgets_at_ticks or (growth.hidden and over):
-        store._drop([tag for tag, span in _spans(store) if span.left <= expected])
+    if not store.keeps_records:  # those who waited are in the row now, and have their receipts
+        meta |= {"ticks": str(expected + 1), "at": repr(at)}
+        meta.pop("serials", None)
+        store._drop([tag for tag, _ in _spans(store)])
+        if not over:
+            store._open_bits(expected + 1)
+    else:
+        meta |= growth.after(store.key, meta["digest"], row, exact, at)
+        if growth.forgets_at_ticks or (growth.hidden and over):
+            store._drop([tag for tag, span in _spans(store) if span.left <= expected])
     state = store._state(write=True)
     store._write_state(replace(state, version=state.version + 1))
     store._reseal(meta, shapes)
@@ -328,6 +405,11 @@ def tick(store: "Store", expected: int, coins: Coins, at: float) -> bool:
 def correct(store: "Store", table: Table) -> Corrected:
     """Replace records at the tick that is open; if somebody has no corrections left, nothing is changed."""
     growth = _growing(store)
+    if not store.keeps_records:
+        problem = "no record can be corrected: this store keeps none."
+        raise BadSetting(
+            problem, "Let the person leave with the receipt, and join again with the new record."
+        )
     growth.require_open("no record can be corrected any more")
     packed = store._records.pack(table, {}, growth.ticks)
     wanted: dict[bytes, list[bytes]] = {}

@@ -3,6 +3,7 @@
     1 → 2   posts end with a keyed digest of their text, so that `check` notices an altered one
     2 → 3   records are laid out so that nothing reveals who left; they and the state have marks
     3 → 4   the columns that records keep are listed: there may be more than the publications use
+    4 → 5   a store may keep no records: an older program would take it for a damaged one
 
 The metadata of a store must match its seal: a migration seals it again, and would make an alteration look
 genuine.
@@ -31,7 +32,7 @@ def migrate(store: Given) -> None:
         meta.pop("buckets", None)  # of a layout that revealed who had left
         meta |= store._migrate_layout(stored_format) if stored_format < 3 else {}
         columns = [column.name for column in needed(store.schema, store.mechanisms)]
-        meta |= {"format": str(FORMAT), "columns": json.dumps(columns)}
+        meta |= {"format": str(FORMAT), "columns": meta.get("columns", json.dumps(columns))}
         state = store._state()
         store._write_state(state if state.held else State(state.version))
         meta["seal"] = seal(store.key, meta, shapes)

@@ -1,15 +1,17 @@
 """Write everything that a new store in PostgreSQL holds, inside one transaction; bulk data with COPY."""
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple
 
 import numpy as np
 
 from undeleted.curate.stores._buckets import TAG
 from undeleted.curate.stores._contents import FORMAT, Contents, require_cap
-from undeleted.curate.stores._postgres_place import TABLES, Connection, Place
-from undeleted.curate.stores._sealed import MARK, record_mark, seal, state_mark
+from undeleted.curate.stores._held_back import NONCE
+from undeleted.curate.stores._mark_tree import TREES, built, page_number
+from undeleted.curate.stores._postgres_place import BITS, TABLES, Connection, Place
+from undeleted.curate.stores._sealed import MARK, chunk_mark, record_mark, seal, state_mark
 from undeleted.curate.stores._store import CHUNK
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.types import Given
@@ -34,7 +36,8 @@ def fill(place: Place, db: Connection, contents: Contents, key: bytes) -> None:
 
     run("CREATE SCHEMA IF NOT EXISTS {}")
     _create_records(db, place, contents, key)
-    for table, columns in TABLES.items():
+    tables = TABLES if contents.spent is None else TABLES | BITS
+    for table, columns in tables.items():
         listed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
         run(f"CREATE TABLE IF NOT EXISTS {{}}.{table} ({listed})")
         for name in columns:  # the catalogue would keep sampled values after their rows are deleted
@@ -44,11 +47,14 @@ def fill(place: Place, db: Connection, contents: Contents, key: bytes) -> None:
     run("ALTER TABLE {}.cells SET (fillfactor = 50)")  # room to update a cell within its page
     run("ALTER TABLE {}.state SET (fillfactor = 10)")
     run(PUBLISHED)
+    root = b""
     copy_in(db, place, "posts", "(post, publication, data)", _posts(contents))
     copy_in(db, place, "cells", "(cell, value)", numbered(contents.cells))
-    for table, rows in (("shapes", list(enumerate(contents.shapes))), ("held", contents.held)):
+    for table, rows in (("shapes", list(enumerate(contents.shapes))), ("held", _held(contents))):
         with db.cursor() as cursor:
             cursor.executemany(f'INSERT INTO "{place.schema}".{table} VALUES (%s, %s)', rows)
+    if contents.spent is not None:
+        root = _fill_bits(db, place, contents, contents.spent, key)
     meta = contents.meta()
     meta["seal"] = seal(key, meta, contents.shapes)
     with db.cursor() as cursor:
@@ -56,10 +62,51 @@ def fill(place: Place, db: Connection, contents: Contents, key: bytes) -> None:
         state = contents.state
         cursor.execute(
             f'INSERT INTO "{place.schema}".state VALUES (%s, %s, %s, %s, %s, 0, 0, %s)',
-            (*astuple(state), FORMAT, state_mark(key, *astuple(state))),
+            (*astuple(state), FORMAT, state_mark(key, astuple(state), root)),
         )
-    for table, column in (*_KEYS.items(), ("meta", "key")):
+    keys = _KEYS if contents.spent is None else _KEYS | dict.fromkeys(BITS, "number")
+    for table, column in (*keys.items(), ("meta", "key")):
         run(f"ALTER TABLE {{}}.{table} ADD PRIMARY KEY ({column})")
+
+
+def _fill_bits(db: Connection, place: Place, contents: Contents, spent: list[bytes], key: bytes) -> bytes:
+    """Write the spent-bits and the marks of all chunks; return their root."""
+    held = dict(_held(contents))
+    number, trees = 0, {"cells": list[bytes](), "held": list[bytes](), "spent": list[bytes]()}
+    for cells in contents.cells:
+        for start in range(0, cells.size, CHUNK):
+            trees["cells"].append(cells_mark(key, number, cells[start : start + CHUNK]))
+            number += 1
+    if held:
+        trees["held"] = [chunk_mark(key, "held", n, held[n]) for n in range(number)]
+    trees["spent"] = [chunk_mark(key, "spent", n, data) for n, data in enumerate(spent)]
+    copy_in(
+        db, place, "spent", "(number, data)", _blobs({n: d + trees["spent"][n] for n, d in enumerate(spent)})
+    )
+    root = b""
+    for tree, name in enumerate(TREES):
+        pages = built(key, tree, trees.get(name, []))
+        copy_in(db, place, "marks", "(number, data)", _blobs(pages))
+        root += pages[page_number(tree, 0, 0)]
+    return root
+
+
+def _held(contents: Contents) -> list[tuple[int, bytes]]:
+    """What is held back; where chunks have marks, all of them."""
+    if contents.spent is None or not contents.held:
+        return contents.held
+    chunks, held = sum(-(-cells.size // CHUNK) for cells in contents.cells), dict(contents.held)
+    return [(chunk, held.get(chunk, bytes(NONCE + 8 * CHUNK))) for chunk in range(chunks)]
+
+
+def _blobs(blobs: Mapping[int, bytes]) -> Iterator[bytes]:
+    for number, data in blobs.items():
+        yield struct.pack(">hiqi", 2, 8, number, len(data)) + data
+
+
+def cells_mark(key: bytes, chunk: int, cells: IntArray) -> bytes:
+    """The mark of a chunk of cells; the last one of a publication is filled up with zeros."""
+    return chunk_mark(key, "cells", chunk, cells.astype("<i8").tobytes().ljust(8 * CHUNK, b"\0"))
 
 
 def _create_records(db: Connection, place: Place, contents: Contents, key: bytes) -> None:

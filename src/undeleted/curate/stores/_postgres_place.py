@@ -38,6 +38,10 @@ TABLES = {  # PostgreSQL keeps no statistics of their values
     "shapes": {"publication": "integer", "shape": "bytea"},
     "meta": {"key": "text", "value": "text"},
 }
+BITS = {
+    "spent": {"number": "bigint", "data": "bytea"},
+    "marks": {"number": "bigint", "data": "bytea"},
+}  # no records
 SINCE = {("state", "mark"): 3}  # the first format that has the column
 # Waiting for a lock times out, a client that vanished soon loses its locks, and a commit is durable.
 _SETTINGS = """SELECT set_config('lock_timeout', '30s', false),

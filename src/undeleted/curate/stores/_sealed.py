@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
 from undeleted.foundations.arrays import IntArray
+from undeleted.foundations.types import Given
 
 POST = 64  # posts are padded to a multiple of so many bytes
 MARK = 16  # bytes of the digest at their end
@@ -46,8 +47,9 @@ def unsealed(data: bytes) -> str:
     return data[4 : 3 + length].decode()
 
 
-def state_mark(key: bytes, version: int, held: int, due: float, enough: int) -> bytes:
-    message = struct.pack("<qqdq", version, held, due, enough)
+def state_mark(key: bytes, state: tuple[Given, ...], root: bytes = b"") -> bytes:
+    """The mark of the state; it covers the root of all marks, where a store has one."""
+    message = struct.pack("<qqdq", *state) + root  # version, people held back, due, enough
     return blake2b(message, key=key, person=b"undeleted-state", digest_size=MARK).digest()
 
 

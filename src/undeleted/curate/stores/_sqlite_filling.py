@@ -1,15 +1,16 @@
 """Write everything that a new SQLite store holds, in one transaction; and the marks of its chunks."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
 
 import numpy as np
 
-from undeleted.curate.stores._bucket_table import BucketTable
+from undeleted.curate.stores._bucket_table import BucketTable, randomise
 from undeleted.curate.stores._buckets import TAG
 from undeleted.curate.stores._contents import Contents, require_cap
 from undeleted.curate.stores._held_back import NONCE
+from undeleted.curate.stores._mark_tree import TREES, built, page_number
 from undeleted.curate.stores._pieces import pieces_of
 from undeleted.curate.stores._sealed import MARK, chunk_mark, seal, state_mark
 from undeleted.curate.stores._store import CHUNK
@@ -31,6 +32,8 @@ CREATE TABLE cells (chunk INTEGER PRIMARY KEY, data BLOB NOT NULL);
 def fill(db: sqlite3.Connection, contents: Contents, key: bytes) -> None:
     """Write everything a new store holds, in one transaction."""
     db.executescript("BEGIN;" + SCHEMA)
+    if contents.spent is not None:
+        return _fill_without_records(db, contents, contents.spent, key)
     slots = np.concatenate(list(contents.slots()))
     people, slots = BucketTable.filled(db, "people", slots, key, together=contents.together)
     if contents.most is not None and len(slots) > contents.most:
@@ -45,8 +48,57 @@ def fill(db: sqlite3.Connection, contents: Contents, key: bytes) -> None:
     meta["seal"] = seal(key, meta, contents.shapes)
     db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
     state = astuple(contents.state)
-    db.execute("INSERT INTO state VALUES (1, ?, ?, ?, ?, ?)", (*state, state_mark(key, *state)))
+    db.execute("INSERT INTO state VALUES (1, ?, ?, ?, ?, ?)", (*state, state_mark(key, state)))
     db.execute("COMMIT")
+
+
+def _fill_without_records(
+    db: sqlite3.Connection, contents: Contents, spent: Sequence[bytes], key: bytes
+) -> None:
+    """Write a store that keeps spent-bits, and no records; in a table that grows, a place to wait in."""
+    for table in WITH_BITS:
+        db.execute(f"CREATE TABLE {table} (number INTEGER PRIMARY KEY, data BLOB NOT NULL)")
+    slots = np.concatenate(list(contents.slots()))  # people get their receipts
+    trees: dict[str, list[bytes]] = {}
+    people: dict[str, str] = {}
+    if contents.waiting_room:
+        room = {"room_for": contents.waiting_room, "together": contents.together}
+        waiting, _ = BucketTable.filled(db, "people", slots, key, **room)
+        people, trees["people"] = waiting.meta, waiting.marks()
+    db.executemany("INSERT INTO shapes VALUES (?, ?)", enumerate(contents.shapes))
+    chunks = fill_cells(db, key, 0, contents.cells)
+    if contents.held:
+        fill_held(db, key, range(chunks), dict(contents.held))
+    for table in ("cells", "held"):
+        rows = db.execute(f"SELECT data FROM {table} ORDER BY chunk")
+        trees[table] = [bytes(data[-MARK:]) for (data,) in rows]
+    trees["spent"] = [chunk_mark(key, "spent", number, data) for number, data in enumerate(spent)]
+    put_blobs(db, "spent", {n: data + trees["spent"][n] for n, data in enumerate(spent)})
+    heads = b""
+    for number, tree in enumerate(TREES):
+        pages = built(key, number, trees.get(tree, []))
+        put_blobs(db, "marks", pages)
+        heads += pages[page_number(number, 0, 0)]
+    meta = contents.meta() | people
+    meta["seal"] = seal(key, meta, contents.shapes)
+    db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+    state = astuple(contents.state)
+    db.execute("INSERT INTO state VALUES (1, ?, ?, ?, ?, ?)", (*state, state_mark(key, state, heads)))
+    db.execute("COMMIT")
+
+
+def put_blobs(db: sqlite3.Connection, table: str, blobs: Mapping[int, bytes], *, dummy: bool = False) -> None:
+    """Write spent-bits or pages of marks; SQLite skips what does not change, unless that is `dummy` work."""
+    if dummy:
+        randomise(db, table, "number", blobs)
+    upsert = f"INSERT INTO {table} VALUES (?, ?) ON CONFLICT (number) DO UPDATE SET data = excluded.data"
+    db.executemany(upsert, sorted(blobs.items()))
+
+
+def blobs_of(db: sqlite3.Connection, table: str, numbers: Iterable[int]) -> dict[int, bytes]:
+    """Spent-bits or pages of marks, by number; one that is missing is left out."""
+    query = f"SELECT number, data FROM {table} WHERE number = ?"
+    return {n: data for number in numbers for n, data in db.execute(query, (int(number),))}
 
 
 def fill_cells(db: sqlite3.Connection, key: bytes, chunk: int, publications: Sequence[IntArray]) -> int:
@@ -80,9 +132,16 @@ def is_marked(key: bytes, table: str, chunk: Given, data: Given) -> bool:
     return well_formed and data[-MARK:] == chunk_mark(key, table, chunk, data[:-MARK])
 
 
-def foreign(db: sqlite3.Connection) -> list[str]:
+ALWAYS, WITH_RECORDS, WITH_BITS = (
+    ("meta", "state", "held", "shapes", "cells"),
+    ("people", "pieces"),
+    ("spent", "marks"),
+)
+
+
+def foreign(db: sqlite3.Connection, tables: Iterable[str]) -> list[str]:
     """Problems with foreign objects in the file: a trigger could undo a deletion, or record who left."""
-    ours = {("table", name) for name in ("meta", "state", "held", "shapes", "cells", "people", "pieces")}
+    ours = {("table", name) for name in tables}
     items = {tuple(row) for row in db.execute("SELECT type, name FROM sqlite_master")}
     if {(kind, name) for kind, name in items if (kind, name[:17]) != ("index", "sqlite_autoindex_")} == ours:
         return []

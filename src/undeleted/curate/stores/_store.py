@@ -10,6 +10,12 @@ A store keeps the current state, each record's packed codes, and nothing about l
     posts      the bulletin boards' posts
     held       deletions that are held back, summed by chunk and masked
 
+With `retain = "receipts"` there are no records and no posts, and no digest of the noise: people bring their
+own codes, sealed in their receipt (`_claims.py`).
+
+    spent      one bit for every receipt that could be issued (`_spent_bits.py`)
+    marks      keyed marks of all chunks under one root (`_mark_tree.py`)
+
 A table that grows (`_growth.py`) has a row of cells for every tick, and spans in its records.
 
 A subclass only implements how these are read and written inside a transaction.
@@ -34,13 +40,27 @@ from undeleted.curate.mechanisms.bulletin_board import Posts
 from undeleted.curate.releases.subtracting import PendingChanges
 from undeleted.curate.stores._buckets import TAG
 from undeleted.curate.stores._cells import add_up, is_board, shape_from, to_cells
+from undeleted.curate.stores._claims import Claim, Claims
 from undeleted.curate.stores._contents import Additions, Contents, Post, State, Taken
-from undeleted.curate.stores._growth import Added, Corrected, Growth, Watermark, add, correct, tick
+from undeleted.curate.stores._growth import (
+    Added,
+    Corrected,
+    Growth,
+    Reserved,
+    Watermark,
+    add,
+    admit,
+    correct,
+    reserve,
+    tick,
+)
 from undeleted.curate.stores._held_back import masked, unmasked
 from undeleted.curate.stores._json_descriptions import build, describe
+from undeleted.curate.stores._mark_tree import MarkTree
 from undeleted.curate.stores._records import Records, needed, retagged, tag_of
-from undeleted.curate.stores._sealed import MARK, digest, mark, seal, state_mark, unsealed
-from undeleted.errors import BadSetting, StoreError, UnknownName
+from undeleted.curate.stores._sealed import MARK, chunk_mark, digest, mark, seal, state_mark, unsealed
+from undeleted.curate.stores._spent_bits import BITS, CHUNK_BYTES, chunks_for, is_set, with_bits
+from undeleted.errors import BadSetting, KeepsNoRecords, StoreError, UnknownName
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.coins import Coins
 from undeleted.foundations.schema import Schema, Table
@@ -139,7 +159,7 @@ class Store(ABC):
         described = json.loads(meta["mechanisms"])
         self.mechanisms: Json = dict(known or {n: build(d) for n, d in described.items()})
         self.facts: Json = json.loads(meta["facts"])
-        self._digest = meta["digest"]
+        self._digest = meta["digest"] if self.keeps_records else ""
         self.rule = int(
             meta.get("rule", 1)
         )  # how values were encoded: 1 with their whole column, 2 one by one
@@ -151,6 +171,16 @@ class Store(ABC):
         kept = json.loads(meta["columns"]) if "columns" in meta else []
         columns = needed(self.schema, self.mechanisms, kept)
         self._records = Records(self.schema, columns, self.growth is not None)
+        self.claims = Claims(self._records, self.schema.rows_per_person)
+
+    @property
+    def retains(self) -> str:
+        """What is kept about people: `records`, or `receipts` (nothing but spent-bits)."""
+        return str(self.facts.get("retain", "records"))
+
+    @property
+    def keeps_records(self) -> bool:
+        return self.retains == "records"
 
     def __enter__(self) -> "Store":
         return self
@@ -207,8 +237,54 @@ class Store(ABC):
         """Read the state; with `write`, lock it against other writers until the transaction ends."""
 
     @abstractmethod
-    def _write_state(self, state: State) -> None:
+    def _put_state(self, state: State, mark: bytes) -> None:
         """Write the state and its mark."""
+
+    def _write_state(self, state: State) -> None:
+        """Write the state, with a mark that covers every chunk that this transaction has changed."""
+        root = b""
+        if not self.keeps_records:
+            before, root = self._marks.flush()
+            known = state_mark(self._key, astuple(self._state()), before)
+            if not hmac.compare_digest(known, self._state_mark()):
+                problem = (
+                    f"{self.path} is damaged: the version or the marks were altered; nothing was changed."
+                )
+                raise StoreError(problem, DAMAGED)
+        self._put_state(state, state_mark(self._key, astuple(state), root))
+
+    _marks: MarkTree  # of a store without records
+
+    def _read_spent(self, chunks: Iterable[int]) -> dict[int, bytes]:
+        """Chunks of spent-bits; altered ones are refused."""
+        return {chunk: self._opened_spent(chunk, data) for chunk, data in self._spent_blobs(chunks).items()}
+
+    def _opened_spent(self, chunk: int, data: bytes) -> bytes:
+        if not hmac.compare_digest(chunk_mark(self._key, "spent", chunk, data[:-MARK]), data[-MARK:]):
+            raise StoreError(
+                f"{self.path} is damaged: spent-bits were altered; nothing was changed.", DAMAGED
+            )
+        return data[:-MARK]
+
+    def _write_spent(self, before: Mapping[int, bytes], after: Mapping[int, bytes], *, dummy: bool) -> None:
+        """Write chunks of spent-bits, and note their marks."""
+        marks = {n: chunk_mark(self._key, "spent", n, data) for n, data in after.items()}
+        for number, data in before.items():
+            old = chunk_mark(self._key, "spent", number, data)
+            self._marks.changed("spent", number, old, marks[number])
+        self._put_spent({n: data + marks[n] for n, data in after.items()}, dummy=dummy)
+
+    @abstractmethod
+    def _spent_blobs(self, chunks: Iterable[int]) -> dict[int, bytes]:
+        """Chunks of spent-bits with their marks."""
+
+    @abstractmethod
+    def _put_spent(self, chunks: Mapping[int, bytes], *, dummy: bool = False) -> None:
+        """Write chunks of spent-bits with their marks; with `dummy`, also those that are as they were."""
+
+    @abstractmethod
+    def _leaf_marks(self, tree: str) -> list[bytes]:
+        """The marks of all chunks of a tree, computed from what is stored now."""
 
     @abstractmethod
     def _state_mark(self) -> bytes: ...
@@ -337,6 +413,28 @@ class Store(ABC):
         """Take people in: they are published when the tick that is open closes."""
         return self._changed(lambda: add(self, table, skip=skip, mark=mark))
 
+    def reserve(self, table: Table, *, skip: bool = False) -> Reserved:
+        """Set serials aside for people who join a store without records; their receipts are void for now."""
+        return self._changed(lambda: reserve(self, table, skip=skip))
+
+    def admit(self, table: Table, reserved: Reserved) -> Added:
+        """Take in the people for whom serials were set aside; their receipts are valid from now on."""
+        return self._changed(lambda: admit(self, table, reserved))
+
+    def claim(self, table: Table, rows: Sequence[int], serial: int, tag: bytes) -> bytes:
+        """What the receipt of somebody who joins carries."""
+        assert self.growth is not None
+        packed = self._records.pack(table.take(np.asarray(rows)), {}, self.growth.ticks)
+        return self.claims.written(Claim(serial, tuple(row.tobytes() for row in packed), tag))
+
+    def _open_bits(self, tick: int) -> None:
+        """Add the spent-bits of a tick that begins."""
+        each = chunks_for(self.capacity)
+        fresh = {chunk: bytes(CHUNK_BYTES) for chunk in range(tick * each, (tick + 1) * each)}
+        marks = {chunk: chunk_mark(self._key, "spent", chunk, data) for chunk, data in fresh.items()}
+        self._marks.appended("spent", marks.values())
+        self._put_spent({chunk: data + marks[chunk] for chunk, data in fresh.items()})
+
     def tick(self, expected: int, coins: Coins, at: float) -> bool:
         """Close the tick of this number at this time; False if it has been closed meanwhile."""
         return self._changed(lambda: tick(self, expected, coins, at))
@@ -374,6 +472,9 @@ class Store(ABC):
 
     def extend(self, publish: Callable[[Table], Additions]) -> None:
         """Add publications about the people who are still there, from their records, in one transaction."""
+        if not self.keeps_records:
+            problem = "there are no records from which more could be published."
+            raise BadSetting(problem, "Publish everything at once; or from the source, under a new budget.")
         with self._extending():
             if self.growth is not None:
                 problem = "the budget of a table that grows pays for all of its ticks, and for nothing else."
@@ -421,8 +522,9 @@ class Store(ABC):
         return meta, shapes
 
     def _state_is_intact(self) -> bool:
-        """Whether the state is as it was written."""
-        return hmac.compare_digest(state_mark(self._key, *astuple(self._state())), self._state_mark())
+        """Whether the state is as it was written, and so is the root of all marks."""
+        root = b"" if self.keeps_records else self._marks.root()
+        return hmac.compare_digest(state_mark(self._key, astuple(self._state()), root), self._state_mark())
 
     def _reseal(
         self, meta: dict[str, str], shapes: Sequence[bytes], known: Mapping[str, Given] | None = None
@@ -461,6 +563,8 @@ class Store(ABC):
         With `fold`, their records are deleted at once, and subtracting their contributions is held back until
         enough people have left.
         """
+        if not self.keeps_records:
+            raise KeepsNoRecords
         return self.delete_tagged([tag_of(self._key, person) for person in people], fold)
 
     def delete_tagged(
@@ -468,8 +572,9 @@ class Store(ABC):
     ) -> Deleted:
         """Do the same for people of whom only the tags of their ids are known.
 
-        With `dummy_work`, as much is computed and written for people who are not there, so that the time it
-        takes does not reveal who is.
+        In a store without records, `tags` are the claims that their receipts carry.  With `dummy_work`, as
+        much is computed and written for people who are not there, so that the time it takes does not reveal
+        who is.
         """
         with self._writing():
             done = self._delete(tags, fold, dummy_work)
@@ -481,7 +586,8 @@ class Store(ABC):
             raise BadSetting(problem, 'To hide who leaves, publish it with leavers = "hidden".')
         if self.keeps_leavers:
             return self._hide(tags, dummy_work)
-        taken, there, others = self._take(list(dict.fromkeys(tags)), dummy_work=dummy_work)
+        take = self._take if self.keeps_records else self._spend
+        taken, there, others = take(list(dict.fromkeys(tags)), dummy_work=dummy_work)
         deleted = len(there)
         few = len(taken) + len(others) <= FEW
         moved, posts, published = self._forget(taken, few=few)
@@ -499,9 +605,37 @@ class Store(ABC):
             held = self._hold(state, moved, deleted, fold)
             state = held if deleted else state
         state = self._folded(state)
-        if dummy_work or state != before:
+        if dummy_work or state != before or (deleted and not self.keeps_records):
             self._write_state(state)
         return Deleted(deleted, len(tags) - deleted, state.version, state.held, _absent(tags, there))
+
+    def _spend(
+        self, claims: Sequence[bytes], *, dummy_work: bool
+    ) -> tuple[list[bytes], set[bytes], list[bytes]]:
+        """Set the bits of these claims; return the rows of those that were not spent, like `_take`.
+
+        In a table that grows, a record that still waits for its tick is removed.
+        """
+        self._state(write=True)  # two processes that spend the same claim take turns
+        read = {data: self.claims.read(data) for data in claims}
+        before = self._read_spent(sorted({claim.serial // BITS for claim in read.values()}))
+        fresh = {
+            data: claim
+            for data, claim in read.items()
+            if claim.serial // BITS in before and not is_set(before[claim.serial // BITS], claim.serial)
+        }
+        after = with_bits(before, (claim.serial for claim in fresh.values()))
+        if fresh or dummy_work:
+            self._write_spent(before, after, dummy=dummy_work)
+        if self.growth is not None:
+            self._drop([claim.tag for claim in fresh.values() if self._waits(claim.rows)])
+        rows = [row for claim in fresh.values() for row in claim.rows]
+        return rows, set(fresh), [self._records.blank] * (len(read) - len(fresh) if dummy_work else 0)
+
+    def _waits(self, rows: Sequence[bytes]) -> bool:
+        """Whether these rows wait for the tick that is open."""
+        assert self.growth is not None
+        return any(self._records.span_of(row).joined == self.growth.ticks for row in rows)
 
     @property
     def keeps_leavers(self) -> bool:
@@ -521,15 +655,19 @@ class Store(ABC):
         """Take the tags from these people's records, and note the tick at which they leave; show nothing."""
         assert self.growth is not None
         wanted = list(dict.fromkeys(tags))
-        there = self._lookup(wanted)
-        self._drop(list(there))
+        if self.keeps_records:
+            there = self._lookup(wanted)
+            self._drop(list(there))
+        else:
+            _, fresh, _ = self._spend(wanted, dummy_work=dummy_work)
+            there = {data: list(self.claims.read(data).rows) for data in fresh}
         slots = self.growth.hide(self._records, there) if self.growth.is_open() else []
         nobody = [os.urandom(TAG) for _ in range(len(wanted) - len(there))] if dummy_work else []
         if slots or nobody:
             self._insert([*slots, *(tag + self._records.blank for tag in nobody)])
         self._drop(nobody)
         state = self._state(write=True)
-        if dummy_work:
+        if dummy_work or (there and not self.keeps_records):
             self._write_state(state)
         return Deleted(len(there), len(tags) - len(there), state.version, 0, _absent(tags, set(there)))
 
@@ -652,6 +790,8 @@ class Store(ABC):
 
     def _unsound(self) -> list[str]:
         """Problems of the contents that the key reveals."""
+        if not self.keeps_records:
+            return self._inauthentic()
         problems, numbers = [], list[int]()
         if not hmac.compare_digest(self._digest_now(self._key, numbers), self._digest):
             problems.append(
@@ -667,6 +807,24 @@ class Store(ABC):
             problems.append("the posts on the board do not match the people in the store")
         if not all(data[-MARK:] == mark(self._key, n, board, data[:-MARK]) for n, board, data in standing):
             problems.append("a post was altered since it was published")
+        return problems
+
+    def _inauthentic(self) -> list[str]:
+        """Problems of a store without records: whether all is authentic, complete, and of one version.
+
+        That noise was conserved cannot be checked: nobody has the records that would have to be added up.
+        """
+        problems = list[str]()
+        if not self._state_is_intact():
+            problems.append("the version, or the root of all marks, was altered")
+        for tree, called in (("cells", "cells"), ("held", "what is held back"), ("spent", "spent-bits")):
+            if not self._marks.fits(tree, self._leaf_marks(tree)):
+                problems.append(f"a part of {called} was altered, is missing, or is of another version")
+        if self.in_a_file and not self._marks.fits("people", self._leaf_marks("people")):
+            problems.append("the records that wait for a tick were altered")
+        meta, shapes = self._read_meta()
+        if not hmac.compare_digest(seal(self._key, meta, shapes), meta.get("seal", "")):
+            problems.append("the description of the publications and the budget was altered")
         return problems
 
     def _digest_now(self, key: bytes, posts: list[int] | None = None) -> str:
@@ -697,6 +855,9 @@ class Store(ABC):
         Two stores that could both spend what is left would spend it twice: a copy has nothing left, unless
         the budget was moved to it (`facts`).
         """
+        if new_key is not None and not self.keeps_records:
+            problem = "with a new key every receipt would be void, and nobody could leave any more."
+            raise BadSetting(problem, "Copy the store with its key.")
         with self._copying():
             state = self._state(write=True)
             own, shapes = self._read_meta()
@@ -712,6 +873,7 @@ class Store(ABC):
                 "columns",
                 "ticks",
                 "at",
+                "serials",
             )
 
             def meta() -> dict[str, str]:
@@ -722,6 +884,12 @@ class Store(ABC):
                 if new_key is not None:
                     meta |= {"tag": tag_of(new_key, "").hex(), "digest": self._digest_now(new_key)}
                 return meta
+
+            spent = None
+            if not self.keeps_records:
+                if problems := self._inauthentic():
+                    raise StoreError(f"{self.path} is not intact ({problems[0]}).", "Run `undeleted check`.")
+                spent = [self._read_spent([n])[n] for n in range(self._spent_chunks)]
 
             held = [(c, d) for c, d in self._read_held(range(self._chunks[-1])).items() if any(d)]
             if new_key is not None:
@@ -736,7 +904,19 @@ class Store(ABC):
                 lambda: (_retagged(slots, new_key) for slots in self._slots()),
                 lambda: (_remarked(post, new_key) for post in sorted(self._read_posts())),
                 meta,
+                spent=spent,
+                waiting_room=0 if spent is None or self.growth is None else self.capacity * self.together,
             )
+
+    @property
+    def capacity(self) -> int:
+        """For how many receipts there are bits; of a table that grows, for the people of one tick."""
+        return int(self.facts["capacity"])
+
+    @property
+    def _spent_chunks(self) -> int:
+        """How many chunks of spent-bits there are; those of the tick that is open are there already."""
+        return chunks_for(self.capacity) * (1 if self.growth is None else self.growth.opened)
 
     @property
     def key(self) -> bytes:

@@ -13,9 +13,10 @@ PostgreSQL keeps old versions of rows.  `vacuum` rewrites the tables without the
 import hmac
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import astuple, replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -32,12 +33,14 @@ from undeleted.curate.stores._contents import (
     published,
 )
 from undeleted.curate.stores._held_back import NONCE
+from undeleted.curate.stores._mark_tree import MarkTree
 from undeleted.curate.stores._migrations import migrate
 from undeleted.curate.stores._postgres_arrays import Numbers, Tags
 from undeleted.curate.stores._postgres_filling import (
     COPY_END,
     COPY_HEAD,
     PUBLISHED,
+    cells_mark,
     copy_in,
     encoded,
     fill,
@@ -45,6 +48,7 @@ from undeleted.curate.stores._postgres_filling import (
 )
 from undeleted.curate.stores._postgres_key import NewKey
 from undeleted.curate.stores._postgres_place import (
+    BITS,
     Connection,
     Place,
     cannot_connect,
@@ -58,7 +62,7 @@ from undeleted.curate.stores._postgres_place import (
     translated_error,
 )
 from undeleted.curate.stores._records import tag_of
-from undeleted.curate.stores._sealed import MARK, mark, record_mark, state_mark
+from undeleted.curate.stores._sealed import MARK, chunk_mark, mark, record_mark
 from undeleted.curate.stores._sqlite_place import key_of
 from undeleted.curate.stores._store import CHUNK, DAMAGED, UNREADABLE, Deleted, Fold, Moved, Store
 from undeleted.errors import AlreadyExists, StoreError, UndeletedError
@@ -90,6 +94,15 @@ class PostgresStore(Store):
         self._pauses: tuple[float, ...] = PAUSES
         self._doubt: str | None = None  # a transaction whose outcome is unknown
         super().__init__(key, *self._read_meta(), known)
+
+    def _load(
+        self, meta: Mapping[str, str], shapes: Sequence[bytes], known: Mapping[str, Given] | None
+    ) -> None:
+        super()._load(meta, shapes, known)
+        if not self.keeps_records:
+            self._marks = MarkTree(
+                self._key, self.path, partial(self._blobs, "marks"), partial(self._put, "marks")
+            )
 
     # -- creating, opening, closing
 
@@ -234,6 +247,7 @@ class PostgresStore(Store):
                     ("held", "data TYPE bytea USING data || ''::bytea"),
                     ("cells", "value TYPE bigint USING value + 0"),
                     ("state", "version TYPE bigint USING version + 0"),
+                    *((table, "data TYPE bytea USING data || ''::bytea") for table in self._bits),
                 ):
                     self._run(f"ALTER TABLE {{}}.{table} ALTER COLUMN {change}")
                 self._run("UPDATE {}.state SET erased = changes")
@@ -350,6 +364,11 @@ class PostgresStore(Store):
         with self._transaction("REPEATABLE READ READ ONLY", "ACCESS SHARE", LIVING[:1]):
             yield
 
+    @property
+    def _bits(self) -> tuple[str, ...]:
+        """The tables of a store without records."""
+        return () if self.keeps_records else tuple(BITS)
+
     @contextmanager
     def _writing(self) -> Iterator[None]:
         with self._transaction("READ COMMITTED", "ROW EXCLUSIVE"):
@@ -358,7 +377,12 @@ class PostgresStore(Store):
     @contextmanager
     def _transaction(self, kind: str, lock: str, locked: Sequence[str] = LIVING) -> Iterator[None]:
         with self._lock:
-            tables = ", ".join(f'"{self._place.schema}".{table}' for table in locked)
+            tables = ", ".join(
+                f'"{self._place.schema}".{table}'
+                for table in (*locked, *(self._bits if locked is LIVING else ()))
+            )
+            if not self.keeps_records:
+                self._marks.begin()
             begin = f"BEGIN ISOLATION LEVEL {kind}; LOCK TABLE {tables} IN {lock} MODE"
             reading = "READ ONLY" in kind
             cursor = self._db.cursor()
@@ -402,13 +426,56 @@ class PostgresStore(Store):
             raise StoreError(problem, "Update undeleted here too; nothing was changed.")
         return State(*state)
 
-    def _write_state(self, state: State) -> None:
-        written = astuple(state)
+    def _put_state(self, state: State, mark: bytes) -> None:
         self._run(
             """UPDATE {}.state SET version = %s, held = %s, due = %s, enough = %s, mark = %s,
                 changes = changes + 1""",
-            (*written, state_mark(self._key, *written)),
+            (*astuple(state), mark),
         )
+
+    def _blobs(self, table: str, numbers: Iterable[int]) -> dict[int, bytes]:
+        query = f"SELECT number, data FROM {{}}.{table} WHERE number = ANY (%s)"
+        return dict(self._run(query, (Numbers(int(n) for n in numbers),)).fetchall())
+
+    def _put(self, table: str, blobs: Mapping[int, bytes]) -> None:
+        with self._db.cursor() as cursor:
+            cursor.executemany(
+                f'INSERT INTO "{self._place.schema}".{table} VALUES (%s, %s) '
+                "ON CONFLICT (number) DO UPDATE SET data = excluded.data",
+                sorted(blobs.items()),
+            )
+
+    def _spent_blobs(self, chunks: Iterable[int]) -> dict[int, bytes]:
+        return self._blobs("spent", chunks)
+
+    def _put_spent(self, chunks: Mapping[int, bytes], *, dummy: bool = False) -> None:
+        self._put("spent", chunks)
+
+    def _leaf_marks(self, tree: str) -> list[bytes]:
+        if tree == "spent":
+            rows = self._run("SELECT number, data FROM {}.spent ORDER BY number").fetchall()
+            return [chunk_mark(self._key, "spent", n, data[:-MARK]) for n, data in rows]
+        if tree == "held":
+            rows = self._run("SELECT chunk, data FROM {}.held ORDER BY chunk").fetchall()
+            return [chunk_mark(self._key, "held", n, data) for n, data in rows]
+        if tree == "people":  # records that wait for a tick have marks of their own
+            return []
+        publications = ((self._chunks[i], self._read_cells(i)) for i in range(len(self._sizes)))
+        return [
+            cells_mark(self._key, first + chunk, cells[CHUNK * chunk : CHUNK * (chunk + 1)])
+            for first, cells in publications
+            for chunk in range(-(-cells.size // CHUNK))
+        ]
+
+    def _cells_marks(self, chunks: Iterable[int]) -> dict[int, bytes]:
+        """The marks of some chunks of cells, as they are now."""
+        if self.keeps_records:
+            return {}
+        query = "SELECT value FROM {}.cells WHERE cell >= %s AND cell < %s ORDER BY cell"
+        rows = {n: self._run(query, (CHUNK * n, CHUNK * (n + 1))).fetchall() for n in chunks}
+        return {
+            n: cells_mark(self._key, n, np.array([v for (v,) in r], dtype=np.int64)) for n, r in rows.items()
+        }
 
     def _state_mark(self) -> bytes:
         return bytes(self._one("SELECT mark FROM {}.state"))
@@ -436,6 +503,7 @@ class PostgresStore(Store):
     def _subtract(self, chunks: Moved) -> None:
         pairs = [(CHUNK * chunk + c, v) for chunk, moved in chunks.items() for c, v in _pairs(moved)]
         cells, values = Numbers(c for c, _ in pairs), Numbers(v for _, v in pairs)
+        before = self._cells_marks(chunks)
         done = self._run(
             """UPDATE {}.cells AS c SET value = c.value - moved.value
                 FROM unnest(%s::bigint[], %s::bigint[]) AS moved (cell, value) WHERE c.cell = moved.cell""",
@@ -443,6 +511,8 @@ class PostgresStore(Store):
         )
         if done.rowcount != len(cells):
             raise StoreError(f"{self.path} is damaged: it lacks cells; nothing was changed.", DAMAGED)
+        for chunk, after in self._cells_marks(chunks).items():
+            self._marks.changed("cells", chunk, before[chunk], after)
 
     def _read_cells(self, number: int) -> IntArray:
         return self._read_range(CHUNK * self._chunks[number], self._sizes[number])
@@ -504,6 +574,13 @@ class PostgresStore(Store):
             self._run(
                 "INSERT INTO {}.held SELECT n, %s FROM generate_series(0, %s) AS n", (empty, last_chunk)
             )
+            if not self.keeps_records:
+                self._marks.replaced("held", self._leaf_marks("held"))
+        if not self.keeps_records:
+            there = self._read_held(list(held))
+            for chunk, data in held.items():
+                marks = (chunk_mark(self._key, "held", chunk, each) for each in (there[chunk], data))
+                self._marks.changed("held", chunk, *marks)
         with self._db.cursor() as cursor:
             cursor.executemany(
                 f'INSERT INTO "{self._place.schema}".held VALUES (%s, %s) '
@@ -540,6 +617,11 @@ class PostgresStore(Store):
         chunk = self._chunks[-1]
         more = [cells for cells, _ in packed]
         copy_in(self._db, self._place, "cells", "(cell, value)", numbered(more, CHUNK * chunk))
+        if not self.keeps_records:  # blocks of ticks, which fill their chunks
+            parts = (part for cells in more for part in cells.reshape(-1, CHUNK))
+            self._marks.appended(
+                "cells", [cells_mark(self._key, n, p) for n, p in enumerate(parts, start=chunk)]
+            )
         if self._one("SELECT EXISTS (SELECT FROM {}.held)"):
             after = chunk + sum(-(-cells.size // CHUNK) for cells in more)
             empty = bytes(NONCE + 8 * CHUNK)
@@ -621,6 +703,7 @@ class PostgresStore(Store):
         return {}
 
     def _rewrite(self, meta: Mapping[str, str]) -> None:
+        self._run("DELETE FROM {}.meta WHERE NOT key = ANY (%s)", (list(meta),))
         with self._db.cursor() as cursor:
             upsert = (
                 f'INSERT INTO "{self._place.schema}".meta VALUES (%s, %s) '

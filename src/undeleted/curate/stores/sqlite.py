@@ -16,6 +16,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import astuple
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,12 +25,25 @@ from undeleted.curate.durable import sync
 from undeleted.curate.stores._bucket_table import BucketTable, randomise
 from undeleted.curate.stores._buckets import TAG
 from undeleted.curate.stores._contents import FORMAT, Post, Publishing, State, published
+from undeleted.curate.stores._mark_tree import MarkTree
 from undeleted.curate.stores._migrations import migrate
 from undeleted.curate.stores._pieces import SLOT, how_many, joined_posts, piece_tag, pieces_of
 from undeleted.curate.stores._presence import Presence
 from undeleted.curate.stores._records import tag_of
-from undeleted.curate.stores._sealed import MARK, mark, state_mark
-from undeleted.curate.stores._sqlite_filling import fill, fill_cells, fill_held, foreign, is_marked, marked
+from undeleted.curate.stores._sealed import MARK, chunk_mark, mark
+from undeleted.curate.stores._sqlite_filling import (
+    ALWAYS,
+    WITH_BITS,
+    WITH_RECORDS,
+    blobs_of,
+    fill,
+    fill_cells,
+    fill_held,
+    foreign,
+    is_marked,
+    marked,
+    put_blobs,
+)
 from undeleted.curate.stores._sqlite_place import (
     BUSY,
     clear,
@@ -82,8 +96,18 @@ class SqliteStore(Store):
         self, meta: Mapping[str, str], shapes: Sequence[bytes], known: Mapping[str, Given] | None
     ) -> None:
         super()._load(meta, shapes, known)
-        if int(meta["format"]) >= 3:
+        if not self.keeps_records:
+            self._marks = MarkTree(
+                self._key,
+                self.path,
+                partial(blobs_of, self._db, "marks"),
+                partial(put_blobs, self._db, "marks"),
+            )
+        if int(meta["format"]) >= 3 and (self.keeps_records or self.growth is not None):
             self._people = BucketTable.opened(self._db, "people", meta, self._records.slot, self._key)
+            if not self.keeps_records:
+                self._people.noted = partial(self._marks.changed, "people")
+        if int(meta["format"]) >= 3 and self.keeps_records:
             self._pieces = BucketTable.opened(self._db, "pieces", meta, SLOT, self._key)
 
     # -- creating, opening, closing
@@ -199,7 +223,7 @@ class SqliteStore(Store):
         except (*UNREADABLE, sqlite3.Error, UndeletedError):
             connection.close()
             raise StoreError(f"{path} is damaged: its metadata cannot be read.", DAMAGED) from None
-        if problems := foreign(connection) if stored["format"] == str(FORMAT) else []:
+        if problems := foreign(connection, store._tables) if stored["format"] == str(FORMAT) else []:
             connection.close()
             raise StoreError(f"{path}: {problems[0]}.", DAMAGED)
         store._read_only = read_only
@@ -319,6 +343,8 @@ class SqliteStore(Store):
                 raise wrong(self.path, error) from None
             try:
                 [sealed] = self._db.execute("SELECT value FROM meta WHERE key = 'seal'").fetchone() or [""]
+                if not self.keeps_records:
+                    self._marks.begin()
                 if sealed != self._seal:
                     self._refresh()
                 yield
@@ -333,16 +359,39 @@ class SqliteStore(Store):
                     raise wrong(self.path, error) from None
                 raise
 
+    @property
+    def _tables(self) -> tuple[str, ...]:
+        """The tables of its file."""
+        if self.keeps_records:
+            return (*ALWAYS, *WITH_RECORDS)
+        return (*ALWAYS, *WITH_BITS, *(() if self.growth is None else ("people",)))
+
     # -- reading and writing
 
     def _state(self, *, write: bool = False) -> State:
         return State(*self._db.execute("SELECT version, held, due, enough FROM state").fetchone())
 
-    def _write_state(self, state: State) -> None:
+    def _put_state(self, state: State, mark: bytes) -> None:
         self._written = state.version, state.held
         self._db.execute("UPDATE state SET enough = ~enough")  # SQLite skips a write that changes nothing
-        values = (*astuple(state), state_mark(self._key, *astuple(state)))
+        values = (*astuple(state), mark)
         self._db.execute("UPDATE state SET version = ?, held = ?, due = ?, enough = ?, mark = ?", values)
+
+    def _spent_blobs(self, chunks: Iterable[int]) -> dict[int, bytes]:
+        return blobs_of(self._db, "spent", chunks)
+
+    def _put_spent(self, chunks: Mapping[int, bytes], *, dummy: bool = False) -> None:
+        put_blobs(self._db, "spent", chunks, dummy=dummy)
+
+    def _leaf_marks(self, tree: str) -> list[bytes]:
+        if tree == "people":
+            return self._people.marks() if self.growth is not None else []
+        if tree == "spent":
+            rows = self._db.execute("SELECT number, data FROM spent ORDER BY number")
+            return [chunk_mark(self._key, "spent", n, data[:-MARK]) for n, data in rows]
+        return [
+            bytes(data[-MARK:]) for (data,) in self._db.execute(f"SELECT data FROM {tree} ORDER BY chunk")
+        ]
 
     def _state_mark(self) -> bytes:
         [(stored_mark,)] = self._db.execute("SELECT mark FROM state")
@@ -382,6 +431,8 @@ class SqliteStore(Store):
                 randomise(self._db, "cells", "chunk", [chunk])
             data = marked(self._key, "cells", chunk, bytes(after))
             self._db.execute("UPDATE cells SET data = ? WHERE chunk = ?", (data, chunk))
+            if not self.keeps_records:
+                self._marks.changed("cells", chunk, row[0][-MARK:], data[-MARK:])
 
     def _opened(self, table: str, chunk: int, data: Given) -> bytes:
         """A chunk of cells, or of what is held back; an altered chunk is refused."""
@@ -407,10 +458,10 @@ class SqliteStore(Store):
             self._reseal(meta | self._people.meta, shapes)
 
     def _records_are_intact(self) -> bool:
-        return self._people.is_intact()
+        return (self.growth is None and not self.keeps_records) or self._people.is_intact()
 
     def _read_posts(self, number: int | None = None) -> Iterator[Post]:
-        posts = joined_posts(self._pieces.slots())
+        posts = joined_posts(self._pieces.slots()) if self.keeps_records else iter(())
         return (post for post in posts if number is None or post[1] == number)
 
     def _read_held(self, chunks: Sequence[int]) -> dict[int, bytes]:
@@ -425,11 +476,20 @@ class SqliteStore(Store):
         [(rows,)] = self._db.execute("SELECT count(*) FROM held")
         if held and not rows:  # all chunks at once and in order, so that SQLite never moves one
             fill_held(self._db, self._key, range(self._chunks[-1]), {})
+            if not self.keeps_records:
+                self._marks.replaced("held", self._leaf_marks("held"))
+        before = {} if self.keeps_records else self._held_marks(held)
         randomise(self._db, "held", "chunk", (c for c, d in held.items() if not any(d)))
         self._db.executemany(
             "UPDATE held SET data = ? WHERE chunk = ?",
             ((marked(self._key, "held", c, d), c) for c, d in held.items()),
         )
+        for chunk, mark_before in before.items():
+            self._marks.changed("held", chunk, mark_before, chunk_mark(self._key, "held", chunk, held[chunk]))
+
+    def _held_marks(self, chunks: Iterable[int]) -> dict[int, bytes]:
+        one = "SELECT data FROM held WHERE chunk = ?"
+        return {n: data[-MARK:] for n in chunks for (data,) in self._db.execute(one, (n,))}
 
     def _append(self, first: int, packed: Sequence[tuple[IntArray, bytes | None]]) -> None:
         shapes = [(number, s) for number, (_, s) in enumerate(packed, start=first) if s is not None]
@@ -437,10 +497,14 @@ class SqliteStore(Store):
         chunk = self._chunks[-1]
         [(held,)] = self._db.execute("SELECT count(*) FROM held")
         after = fill_cells(self._db, self._key, chunk, [cells for cells, _ in packed])
+        if not self.keeps_records:
+            self._marks.appended("cells", self._leaf_marks("cells")[chunk:])
         if held:
             fill_held(self._db, self._key, range(chunk, after), {})
 
     def _slots(self) -> Iterator[Given]:
+        if self.growth is None and not self.keeps_records:
+            return iter([np.zeros((0, self._records.slot), dtype=np.uint8)])
         return self._people.slots()
 
     def _read_meta(self) -> tuple[dict[str, str], list[bytes]]:
@@ -449,7 +513,7 @@ class SqliteStore(Store):
 
     def _integrity(self) -> list[str]:
         problems = [row[0] for row in self._db.execute("PRAGMA integrity_check") if row[0] != "ok"]
-        problems += foreign(self._db)
+        problems += foreign(self._db, self._tables)
         for table in ("cells", "held"):
             rows = self._db.execute(f"SELECT chunk, data FROM {table} ORDER BY chunk")
             chunks = [(c, is_marked(self._key, table, c, data)) for c, data in rows]
@@ -458,7 +522,7 @@ class SqliteStore(Store):
                 problems.append(f"a part of {table} was altered, or is not where a deletion looks for it")
         if not self._records_are_intact():
             problems.append("a record was altered, or is not where a deletion looks for it")
-        if not self._pieces.is_intact():
+        if self.keeps_records and not self._pieces.is_intact():
             problems.append("a post was altered, or is not where a deletion looks for it")
         return problems
 

@@ -419,6 +419,8 @@ class AlreadyPublished(StoreError):
 class BadReceipt(UndeletedError):
     """A text that is not a receipt.  Whether it is genuine is checked separately."""
 
+    position: int = 0  # of several receipts, which
+
     def __init__(self) -> None:
         super().__init__(
             "this is not a receipt; nothing was deleted.",
@@ -428,6 +430,8 @@ class BadReceipt(UndeletedError):
 
 class FalseReceipt(UndeletedError):
     """A receipt that this data set did not sign; anybody who has its public key can check that."""
+
+    position: int = 0  # of several receipts, which
 
     def __init__(self) -> None:
         super().__init__(

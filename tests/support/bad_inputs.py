@@ -338,7 +338,7 @@ CASES = {
     "a list that is missing": Bad(
         nothing,
         ("delete", "--from", "nobody.txt"),
-        "nobody.txt: cannot be read (no such file or directory).\nGive UTF-8 text with one id per line.",
+        "nobody.txt: cannot be read (no such file or directory).\nGive UTF-8 text, one entry per line.",
         published=True,
     ),
     "a number of rows that is none": Bad(

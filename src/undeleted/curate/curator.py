@@ -79,6 +79,8 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+    from undeleted.curate.receipts import Issuer
+
 WEAK_EPSILON, WEAK_DELTA = 10.0, 0.01
 BATCH = 10_000  # most people deleted in one transaction
 
@@ -216,6 +218,7 @@ class Curator(Joining):
         self._keep = tuple(keep)
         self._retained = retained(retain, capacity, keep)
         self._i_know = i_know  # the caller accepts a large δ
+        self._signs: tuple[bytes, Issuer] | None = None  # the store's key, and who signs with it
         self.already = False  # whether the spec was published before, so that nothing was spent
 
     @classmethod
@@ -254,6 +257,8 @@ class Curator(Joining):
                 there = f"a publication of another spec, in {curator.store.path},"
                 raise AlreadyExists(there, remedy)
             curator.already = True
+            if receipts is not None:
+                curator._require_records()
             return curator
         kept = {"keep": spec.keep, "retain": spec.retain, "capacity": spec.capacity}
         rules: Json = kept | {"i_know": i_know}
@@ -574,8 +579,13 @@ class Curator(Joining):
         somebody has left already is counted as unknown, and changes nothing.
         """
         given = receipts[0] if len(receipts) == 1 and not isinstance(receipts[0], str | Mapping) else receipts
-        inside = [self._inside(receipt) for receipt in _listed_receipts(given)]
-        store = self.store
+        store, inside = self.store, list[bytes]()
+        for position, receipt in enumerate(_listed_receipts(given)):
+            try:
+                inside.append(self._inside(receipt))
+            except (BadReceipt, FalseReceipt) as error:
+                error.position = position
+                raise
         done = Deleted(0, 0, store.version)
         deleted = unknown = 0
         for start in range(0, len(inside), BATCH):
@@ -588,18 +598,27 @@ class Curator(Joining):
 
     def certificate(self, receipt: object) -> str:
         """The certificate for a receipt with which somebody has left; ask for it after the deletion."""
-        from undeleted.curate.receipts import Receipt, issuer_of, token_in
+        from undeleted.curate.receipts import Receipt, token_in
 
         self._inside(receipt)
         parsed = Receipt.parse(token_in(_text_of(receipt)))
         progress = None if self.store.keeps_records else self.store.progress
-        return issuer_of(self.store).certificate(parsed, progress)
+        return self._issuer.certificate(parsed, progress)
+
+    @property
+    def _issuer(self) -> "Issuer":
+        """Who signs receipts and certificates for this store."""
+        from undeleted.curate.receipts import issuer_of
+
+        if self._signs is None or self._signs[0] != self.store.key:
+            self._signs = self.store.key, issuer_of(self.store)
+        return self._signs[1]
 
     def _inside(self, receipt: object) -> bytes:
         """What a receipt of this data set names; one that is not genuine is refused."""
-        from undeleted.curate.receipts import Receipt, issuer_of, token_in
+        from undeleted.curate.receipts import Receipt, token_in
 
-        inside = issuer_of(self.store).inside(Receipt.parse(token_in(_text_of(receipt))))
+        inside = self._issuer.inside(Receipt.parse(token_in(_text_of(receipt))))
         if inside is None:
             raise FalseReceipt
         return inside
@@ -666,6 +685,27 @@ class Curator(Joining):
         """All answers as tables with bars, in notebooks."""
         return "".join(each._repr_html_() for each in self.show().values())
 
+    def forget_records(
+        self,
+        people: Iterable[object],
+        capacity: int,
+        *,
+        receipts: Given,
+        progress: Callable[[int], object] = lambda done: None,
+    ) -> bool:
+        """Write a receipt for everybody in the store, and erase all records, for good.
+
+        `people` must name everybody who is there; others in it are left out.  Earlier receipts are void from
+        then on.  Return whether the records are erased from the store's files.
+        """
+        from undeleted.curate.issuing import Issuing, receipts_to
+
+        facts = retained("receipts", capacity)
+        ids = dict.fromkeys(_listed_ids((people,)))
+        with receipts_to(receipts) as written:
+            self.store.forget_records(ids, facts["capacity"], Issuing(written, facts["capacity"], progress))
+        return self.store.vacuum()
+
     def status(self) -> Status:
         """What is published, what it has cost, and whether something waits to be erased."""
         if self._store is None:
@@ -693,17 +733,16 @@ class Curator(Joining):
         """Erase the old row versions that a database keeps; return False if its tables are locked."""
         return self.store.vacuum()
 
-    def check(self, since: str | None = None) -> list[str]:
+    def check(self, since: Sequence[str] = ()) -> list[str]:
         """Check format, integrity and conservation of the noise; return the problems, none if intact.
 
-        Without records, noise cannot be checked: nobody can add up what they contributed.  `since` is a
-        certificate of such a store: it must not be older than that.
+        Without records, noise cannot be checked: nobody can add up what they contributed.  `since` are
+        certificates of such a store: it must not be older than the last of them.
         """
         problems = self.store.check()
-        if since is not None:
-            from undeleted.curate.receipts import issuer_of
-
-            then, now = issuer_of(self.store).progress_in(since.strip()), self.store.progress
+        if since:
+            now = self.store.progress
+            then = max(self._issuer.progress_in(certificate.strip()) for certificate in since)
             if now < then:
                 problems.append(
                     f"it is at version {now[0]} with {now[1]:,} held back, and acknowledged a deletion at "

@@ -6,7 +6,7 @@ Requests share the budget by weight, as publications of a spec do.  The columns 
 schema; nothing about them is read from the data.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -131,6 +131,9 @@ def publish(
     rows_per_person: int = 1,
     excess: Literal["error", "drop"] = "error",
     grows: Growing | None = None,
+    retain: Literal["records", "receipts"] = "records",
+    capacity: int | None = None,
+    receipts: str | Path | Callable[[str], object] | None = None,
     **named: Request,
 ) -> Curator:
     """Publish a table once, under one budget, and return its curator.
@@ -143,6 +146,10 @@ def publish(
     that conditions name.  `reserve` is the share of the budget that `publish_more` may spend later; `keep`
     are columns that the store keeps for it.  With `grows=Growing(every="day", horizon=365)` people may join
     later (`curator.add`, `curator.tick`): the budget then pays for all ticks together.
+
+    With `retain="receipts"` the store keeps nothing about anybody, and bits for at most `capacity` receipts.
+    `receipts` says where they go (a new file, a folder that ends with /, a function of each line): people
+    leave with them, `curator.delete_with(line)`, and they cannot be written again.
 
     >>> from undeleted.foundations.schema import Category
     >>> age, city = Number("age", min=0, max=120), Category("city", values=("Rome", "Oslo"))
@@ -165,17 +172,19 @@ def publish(
     whole = as_noise(budget)
     if not isinstance(whole, Budget):
         raise BadBudget("budget", budget, "a number (ε) or a Budget(epsilon, delta)")
-    curator = Curator(schema, whole, store, keep=[column.name for column in keep])
+    kept = [column.name for column in keep]
+    curator = Curator(schema, whole, store, keep=kept, retain=retain, capacity=capacity)
     mechanisms = _mechanisms(wanted, part_of(whole, 1 - reserve), schema)
     if grows is None:
-        curator.publish(_table(data, schema), mechanisms)
+        curator.publish(_table(data, schema), mechanisms, receipts=receipts)
         return curator
     if reserve:
         problem = "reserve cannot be used for a table that grows: its budget pays for all ticks."
         raise BadSetting(problem, "Leave it out.")
     asked = {name: (request.kind, request.weight) for name, request in wanted.items()}
     grown = grows.all_of(mechanisms, asked)
-    curator.publish(_table(data, schema), grown, grows.clock(), grows.budget_of_leavers)
+    clock, leavers = grows.clock(), grows.budget_of_leavers
+    curator.publish(_table(data, schema), grown, clock, leavers, receipts=receipts)
     return curator
 
 

@@ -91,6 +91,15 @@ def _fill_bits(db: Connection, place: Place, contents: Contents, spent: list[byt
     return root
 
 
+def create_bits(place: Place, db: Connection) -> None:
+    """The tables of a store without records, in one that kept them."""
+    for table, columns in BITS.items():
+        listed = ", ".join(f"{name} {kind} NOT NULL" for name, kind in columns.items())
+        db.execute(f'CREATE TABLE "{place.schema}".{table} ({listed}, PRIMARY KEY (number))')
+        for name in columns:
+            db.execute(f'ALTER TABLE "{place.schema}".{table} ALTER COLUMN {name} SET STATISTICS 0')
+
+
 def _held(contents: Contents) -> list[tuple[int, bytes]]:
     """What is held back; where chunks have marks, all of them."""
     if contents.spent is None or not contents.held:

@@ -56,8 +56,7 @@ def _fill_without_records(
     db: sqlite3.Connection, contents: Contents, spent: Sequence[bytes], key: bytes
 ) -> None:
     """Write a store that keeps spent-bits, and no records; in a table that grows, a place to wait in."""
-    for table in WITH_BITS:
-        db.execute(f"CREATE TABLE {table} (number INTEGER PRIMARY KEY, data BLOB NOT NULL)")
+    create_bits(db)
     slots = np.concatenate(list(contents.slots()))  # people get their receipts
     trees: dict[str, list[bytes]] = {}
     people: dict[str, str] = {}
@@ -85,6 +84,12 @@ def _fill_without_records(
     state = astuple(contents.state)
     db.execute("INSERT INTO state VALUES (1, ?, ?, ?, ?, ?)", (*state, state_mark(key, state, heads)))
     db.execute("COMMIT")
+
+
+def create_bits(db: sqlite3.Connection) -> None:
+    """The tables of a store without records."""
+    for table in WITH_BITS:
+        db.execute(f"CREATE TABLE {table} (number INTEGER PRIMARY KEY, data BLOB NOT NULL)")
 
 
 def put_blobs(db: sqlite3.Connection, table: str, blobs: Mapping[int, bytes], *, dummy: bool = False) -> None:

@@ -41,7 +41,7 @@ from undeleted.curate.releases.subtracting import PendingChanges
 from undeleted.curate.stores._buckets import TAG
 from undeleted.curate.stores._cells import add_up, is_board, shape_from, to_cells
 from undeleted.curate.stores._claims import Claim, Claims
-from undeleted.curate.stores._contents import Additions, Contents, Post, State, Taken
+from undeleted.curate.stores._contents import Additions, Contents, Issue, Post, State, Taken
 from undeleted.curate.stores._growth import (
     Added,
     Corrected,
@@ -497,6 +497,59 @@ class Store(ABC):
             self._append(len(self._sizes), packed)
             self._reseal(meta, [*shapes, *(s for _, s in packed)], {**self.mechanisms, **added.mechanisms})
 
+    def forget_records(self, people: Iterable[str], capacity: int, issue: Issue) -> None:
+        """Turn all records into receipts, once and for good; `erase` and `vacuum` then erase them.
+
+        Everybody in the store must be named: somebody without a receipt could never leave.
+        """
+        with self._extending():
+            if self.growth is not None or any(self._boards) or not self.keeps_records:
+                problem = (
+                    "only a store of records, of a table that does not grow, without boards, can do this."
+                )
+                raise BadSetting(problem, 'Publish with retain = "receipts" from the start.')
+            state = self._state(write=True)
+            if state.held:
+                problem = f"the deletions of {state.held:,} people are held back."
+                raise BadSetting(problem, "Wait until they are folded in, or delete more people with --fold.")
+            if problems := self._unsound():
+                raise StoreError(f"{self.path} is not intact ({problems[0]}).", "Run `undeleted check`.")
+            self._turn_into_receipts(people, issue)
+            meta, shapes = self._sealed_meta()
+            for gone in ("digest", "people", "pieces"):
+                meta.pop(gone, None)
+            meta["facts"] = json.dumps(self.facts | {"retain": "receipts", "capacity": capacity, "left": 0.0})
+            held = self._read_held(range(self._chunks[-1]))
+            self._replace_records()
+            self._reseal(meta, shapes)
+            spent = [bytes(CHUNK_BYTES)] * chunks_for(capacity)
+            marks = [chunk_mark(self._key, "spent", n, data) for n, data in enumerate(spent)]
+            self._put_spent({n: data + marks[n] for n, data in enumerate(spent)})
+            for tree in ("cells", "held", "spent", "people"):
+                self._marks.replaced(tree, self._leaf_marks(tree) if tree != "held" or held else [])
+            _, root = self._marks.flush()
+            self._put_state(state, state_mark(self._key, astuple(state), root))
+
+    def _turn_into_receipts(self, people: Iterable[str], issue: Issue) -> None:
+        """Write a receipt for each of these people who is there; refuse if anybody is not among them."""
+        rows: dict[bytes, list[Given]] = {}
+        for slots in self._slots():
+            for slot in slots:
+                rows.setdefault(slot[:TAG].tobytes(), []).append(slot[TAG:])
+        issue.begin(self._key, self.claims)
+        for person in people:
+            there = rows.pop(tag_of(self._key, person), [])
+            if there:
+                issue.take([person] * len(there), np.stack(there))
+        if rows:
+            problem = "the list lacks people who are in the store; nothing was changed."
+            raise StoreError(problem, "Name everybody: somebody without a receipt could never leave.")
+        issue.finish()
+
+    @abstractmethod
+    def _replace_records(self) -> None:
+        """Remove the records, and make room for spent-bits and marks."""
+
     def close_budget(self) -> Json:
         """Give up what is left of the budget, durably; return the facts as they were."""
         return self._with_facts(_closed)
@@ -576,9 +629,15 @@ class Store(ABC):
         much is computed and written for people who are not there, so that the time it takes does not reveal
         who is.
         """
+        self._require_claims(tags)
         with self._writing():
             done = self._delete(tags, fold, dummy_work)
         return done
+
+    def _require_claims(self, tags: Sequence[bytes]) -> None:
+        """Refuse the tags of ids where nothing is kept that has one."""
+        if not self.keeps_records and any(len(tag) != self.claims.size for tag in tags):
+            raise KeepsNoRecords
 
     def _delete(self, tags: Sequence[bytes], fold: Fold | None, dummy_work: bool) -> Deleted:
         if self.growth is not None and fold is not None:

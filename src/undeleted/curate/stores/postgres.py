@@ -27,6 +27,7 @@ from undeleted.curate.stores._contents import (
     FORMAT,
     Additions,
     Contents,
+    Issue,
     Post,
     Publishing,
     State,
@@ -42,6 +43,7 @@ from undeleted.curate.stores._postgres_filling import (
     PUBLISHED,
     cells_mark,
     copy_in,
+    create_bits,
     encoded,
     fill,
     numbered,
@@ -295,6 +297,7 @@ class PostgresStore(Store):
     def delete_tagged(
         self, tags: Sequence[bytes], fold: Fold | None = None, *, dummy_work: bool = False
     ) -> Deleted:
+        self._require_claims(tags)
         done: list[Deleted] = []
 
         def work() -> Deleted:
@@ -675,6 +678,15 @@ class PostgresStore(Store):
         if not self._records_are_intact():
             problems.append("a record was altered, or is not where a deletion looks for it")
         return [*problems, *readers_of_tables(self._place, self._db)]
+
+    def _replace_records(self) -> None:
+        for table in ("records", "posts"):
+            self._run(f"DELETE FROM {{}}.{table}")
+        create_bits(self._place, self._db)
+
+    def forget_records(self, people: Iterable[str], capacity: int, issue: Issue) -> None:
+        with in_words(self.path):
+            super().forget_records(people, capacity, issue)
 
     # -- migrations
 

@@ -36,6 +36,7 @@ from undeleted.curate.stores._sqlite_filling import (
     WITH_BITS,
     WITH_RECORDS,
     blobs_of,
+    create_bits,
     fill,
     fill_cells,
     fill_held,
@@ -525,6 +526,23 @@ class SqliteStore(Store):
         if self.keeps_records and not self._pieces.is_intact():
             problems.append("a post was altered, or is not where a deletion looks for it")
         return problems
+
+    def _replace_records(self) -> None:
+        for table in WITH_RECORDS:
+            self._db.execute(f"DROP TABLE {table}")
+        create_bits(self._db)
+
+    def vacuum(self) -> bool:
+        """Write the file without the pages that are free; their content is overwritten already."""
+        if self._read_only:
+            return False
+        with self._lock:
+            try:
+                self._db.execute("VACUUM")
+            except sqlite3.Error as error:
+                raise wrong(self.path, error) from None
+            self._index_is_clear = self.path == MEMORY
+        return self.erase()
 
     # -- migrations
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from undeleted.errors import BadFile, BadSetting, BadUsage
+from undeleted.errors import BadFile, BadReceipt, BadSetting, BadUsage, FalseReceipt
 from undeleted.foundations.types import Given, Json
 from undeleted.interfaces.cli.durations import seconds_of
 from undeleted.interfaces.cli.output import bar, renders, working
@@ -134,6 +134,15 @@ def delete(
         ),
     ] = "",
     stdin: Annotated[bool, typer.Option("--stdin", help="Read ids from stdin, one per line.")] = False,
+    receipts: Annotated[
+        Path | None,
+        typer.Option(
+            help="Delete the people with the receipts in this file (one a line), or in all files of a folder."
+        ),
+    ] = None,
+    certificates: Annotated[
+        Path | None, typer.Option(help="With --receipts: write a certificate for each to this new file.")
+    ] = None,
     where: Annotated[str, typer.Option(help="Not possible: it would read the data.", hidden=True)] = "",
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if an id is unknown.")] = False,
     unknown: Annotated[
@@ -160,24 +169,58 @@ def delete(
     if where:
         problem = "--where would read the data of those who stay, to find out who leaves."
         raise BadUsage(problem, "Ask the source for the ids, and give them with --from.")
-    if sum((bool(ids), source is not None, stdin)) != 1:
-        raise BadUsage("ids must come from exactly one place.", "Give ids, or --from FILE, or --stdin.")
+    if sum((bool(ids), source is not None, stdin, receipts is not None)) != 1:
+        remedy = "Give ids, or --from FILE, or --stdin, or --receipts FILE."
+        raise BadUsage("the people to delete must come from exactly one place.", remedy)
+    if receipts is not None and unknown is not None:
+        raise BadUsage("--unknown lists ids, and receipts have none.", "Leave it out.")
+    if receipts is None and certificates is not None:
+        raise BadUsage("a certificate is for a receipt.", "Add --receipts FILE.")
     if column and source is None:
         raise BadUsage("--column names a column of the file of --from.", "Add --from FILE.")
     with Curator.open(store_at(store)) as curator:
         before = curator.status().version
-        with _ids(ids, source, column) as people, _lines_into(unknown) as record, bar("deleting") as progress:
-            done = curator.delete(
-                people, fold=fold_of(fold, fold_after), progress=progress.advance, unknown=record
-            )
+        if receipts is not None:
+            done = _delete_with(curator, receipts, certificates, fold_of(fold, fold_after))
+        else:
+            with (
+                _ids(ids, source, column) as people,
+                _lines_into(unknown) as record,
+                bar("deleting") as progress,
+            ):
+                rules: Json = {"progress": progress.advance, "unknown": record}
+                done = curator.delete(people, fold=fold_of(fold, fold_after), **rules)
         left = curator.left
         waits = not done.erased and (done.deleted or not curator.store.keeps_leavers)
         pending = curator.store.why_pending if waits else ""
-    return _deleted(done, before, left, pending, unknown, code=int(strict and done.unknown > 0))
+    named = "receipt" if receipts is not None else "id"
+    return _deleted(done, before, left, pending, unknown, named, code=int(strict and done.unknown > 0))
+
+
+def _delete_with(curator: Given, receipts: Path, certificates: Path | None, fold: Given) -> Given:
+    """Delete the people of a file of receipts, or of a folder with a file each; all are checked first."""
+    given, places = list[str](), list[tuple[Path, int]]()
+    for file in sorted(receipts.iterdir()) if receipts.is_dir() else [receipts]:
+        with _lines_of(file) as lines:
+            for number, line in enumerate(lines, start=1):
+                given.append(line)
+                places.append((file, number))
+    if not given:
+        raise BadFile(str(receipts), "holds no receipt.", "Give a file with one receipt a line.")
+    with _lines_into(certificates) as write, bar("deleting", len(given)) as progress:
+        try:
+            done = curator.delete_with(given, fold=fold, progress=progress.advance)
+        except (BadReceipt, FalseReceipt) as error:
+            file, number = places[error.position]
+            raise BadFile(str(file), f"line {number}: {error.what}", error.remedy) from None
+        if write is not None:
+            for line in given:
+                write(curator.certificate(line))
+    return done
 
 
 def _deleted(
-    done: Given, before: int, left: float, pending: str, unknown: Path | None, *, code: int
+    done: Given, before: int, left: float, pending: str, unknown: Path | None, named: str, *, code: int
 ) -> Result:
     """What a deletion did, in words."""
     facts = {
@@ -190,8 +233,9 @@ def _deleted(
     text: Json = {"deleted": f"{done.deleted:,} {'person' if done.deleted == 1 else 'people'}"}
     if done.unknown:
         where = f": {unknown}" if unknown is not None else ""
-        ids_are = "id is" if done.unknown == 1 else "ids are"
-        text["unknown"] = f"{done.unknown:,} {ids_are} not in the store (never there, or deleted){where}"
+        are = "is" if done.unknown == 1 else "s are"
+        why = "used before" if named == "receipt" else "not in the store (never there, or deleted)"
+        text["unknown"] = f"{done.unknown:,} {named}{' ' if done.unknown == 1 else ''}{are} {why}{where}"
     if done.held:
         text["held back"] = f"{done.held:,} in total; the publications change when they are folded in"
     moved = done.version != before
@@ -227,13 +271,31 @@ def status(store: Store = None) -> Result:
 
 
 @renders
-def check(store: Store = None) -> Result:
-    """Check that a store is intact: its format, its integrity, and that the noise is what was drawn."""
+def check(
+    since: Annotated[
+        Path | None,
+        typer.Option(
+            help="A store without records: refuse an older copy. The file holds the last certificates given."
+        ),
+    ] = None,
+    store: Store = None,
+) -> Result:
+    """Check that a store is intact: its format, its integrity, and that the noise is what was drawn.
+
+    Without records the noise cannot be checked, nor whether an older copy was put in the store's place: for
+    that, keep the last certificate of deletion outside of the store, and give it with --since.
+    """
     from undeleted.curate.curator import Curator
     from undeleted.interfaces.report.store_results import check_result
 
     with Curator.open(store_at(store)) as curator, working("checking"):
-        return check_result(curator.check(), curator.store.rule)
+        if since is None:
+            return check_result(curator.check(), curator.store)
+        with _lines_of(since) as lines:
+            given = list(lines)
+        if not given:
+            raise BadFile(str(since), "holds no certificate.", "Give a file with one certificate a line.")
+        return check_result(curator.check(since=given), curator.store, since=True)
 
 
 def export(
@@ -289,6 +351,13 @@ def _ids(ids: list[str] | None, source: Path | None, column: str = "") -> Iterat
             raise BadUsage(problem, "Name the column: --column person.")
         yield ids_of(str(source), column)
         return
+    with _lines_of(source) as lines:
+        yield lines
+
+
+@contextmanager
+def _lines_of(source: Path | None) -> Iterator[Iterator[str]]:
+    """The lines of a text file, or of standard input."""
     try:
         if source is None:
             yield _lines(codecs.iterdecode(sys.stdin.buffer, "utf-8-sig"))
@@ -300,7 +369,7 @@ def _ids(ids: list[str] | None, source: Path | None, column: str = "") -> Iterat
             raise
         name = "standard input" if source is None else str(source)
         why = (error.strerror or "").lower() if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise BadFile(name, f"cannot be read ({why}).", "Give UTF-8 text with one id per line.") from None
+        raise BadFile(name, f"cannot be read ({why}).", "Give UTF-8 text, one entry per line.") from None
 
 
 def ids_in(source: Path, column: str = "") -> list[str]:

@@ -1,5 +1,6 @@
 """The commands of a table that grows: take people in, close ticks, correct records."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -35,7 +36,7 @@ def add(
         bool, typer.Option("--skip-existing", help="Leave out people who are in the store already.")
     ] = False,
     receipts: Annotated[
-        Path | None, typer.Option(help="Write the receipts of the file's people to this new file.")
+        str | None, typer.Option(help="Write the receipts of the file's people to this new file, or FOLDER/.")
     ] = None,
     store: Store = None,
 ) -> Result:
@@ -50,22 +51,27 @@ def add(
         raise BadUsage("--watermark names a column of a database's table.", "Add --connection.")
     if receipts is not None and connection:
         raise BadUsage("--receipts needs a file of people.", "Add them from a file, not from a database.")
-    with receipts_into(receipts) as write, Curator.open(store_at(store)) as curator:
+    with Curator.open(store_at(store)) as curator, ExitStack() as stack:
+        issues = not curator.store.keeps_records  # receipts come before anybody is taken in
+        path = None if issues or receipts is None else Path(receipts)
+        write = stack.enter_context(receipts_into(path))
         if connection:
             done = curator.add_from(
                 connection, source, watermark=watermark or None, skip_existing=skip_existing
             )
         else:
-            done = curator.add(Path(source), skip_existing=skip_existing)
+            place = receipts if issues else None
+            done = curator.add(Path(source), skip_existing=skip_existing, receipts=place)
         facts: Json = {"added": done.added, "there": done.there, **_waiting(curator, done.tick)}
         if receipts is not None:
-            write(curator.receipts_of(Path(source)))
-            facts["receipts"] = str(receipts)
+            if not issues:
+                write(curator.receipts_of(Path(source)))
+            facts["receipts"] = receipts
     text: Json = {"added": _people(done.added)}
     if done.there:
         text["left out"] = f"{_people(done.there)} already in the store"
     text["tick"] = _when(facts)
-    text |= {"receipts": str(receipts)} if receipts is not None else {}
+    text |= {"receipts": receipts} if receipts is not None else {}
     text["spent"] = "ε 0   (a person's budget pays for all ticks)"
     return Result(facts, text)
 

@@ -90,8 +90,11 @@ def plan(
 def publish(
     spec: Annotated[Path, typer.Argument(help="The spec; `undeleted init` drafts one.")],
     receipts: Annotated[
-        Path | None,
-        typer.Option(help="Write a signed receipt for every person to this file; people leave with it."),
+        str | None,
+        typer.Option(
+            help="Write a signed receipt for every person to this file, or one each into FOLDER/; people "
+            "leave with it."
+        ),
     ] = None,
     i_know: Annotated[
         bool, typer.Option("--i-know", help="Publish although δ is 1/100 or more; you know what that means.")
@@ -112,9 +115,10 @@ def publish(
 ) -> Result:
     """Publish what a spec describes, once.  Running it again shows what is published, and spends nothing.
 
-    It shows the intervals to expect, for the rows of --rows or for the noisy count.  Receipts are the same
-    every time; write them again for those who lost theirs.  With --more, further publications of the people
-    who are still there are computed from the store's own records, out of what is left of the budget.
+    It shows the intervals to expect: for --rows, or else for the noisy count.  You can write receipts again:
+    a person's receipt is always the same.  With retain = "receipts" in the spec you cannot: the store keeps
+    no records, and the receipts of the first run are the only ones.  With --more, further publications are
+    computed from the store's own records, and paid from what is left of the budget.
     """
     from undeleted.curate.curator import Curator
     from undeleted.curate.spec import Spec
@@ -137,11 +141,23 @@ def publish(
     if rows is not None:
         for line in drowned(wanted, rows):
             print(f"warning: {line}", file=sys.stderr)
-    with receipts_into(receipts) as write, Curator.from_spec(wanted, at, i_know=i_know) as curator:
+    issues = wanted.retain != "records"  # receipts are all that is left of the records: they come first
+    with (
+        receipts_into(None if issues or receipts is None else Path(receipts)) as write,
+        bar("receipts") as progress,
+        Curator.from_spec(
+            wanted,
+            at,
+            i_know=i_know,
+            receipts=receipts if issues else None,
+            progress=progress.advance,
+        ) as curator,
+    ):
         facts = budget_facts(curator) | {"already": curator.already}
         if receipts is not None:
-            write(curator.receipts(wanted))
-            facts["receipts"] = str(receipts)
+            if not issues:
+                write(curator.receipts(wanted))
+            facts["receipts"] = receipts
         expected, said = summary(curator, rows)
         ticks = ticks_of(curator)
     listed = ", ".join(facts["publications"]) + (" (earlier: nothing was spent)" if curator.already else "")

@@ -14,11 +14,14 @@ from undeleted.interfaces.report.result import Result
 COPY = "Example: undeleted store copy people.db 'postgresql://curator@db/app?schema=people'"
 VACUUM = "Example: undeleted store vacuum --store 'postgresql://curator@db/app?schema=people'"
 
+FORGET = "Example: undeleted store forget-records --from ids.txt --capacity 20000 --receipts receipts.jsonl"
+
 
 def group() -> typer.Typer:
     app = typer.Typer(help="Copy stores between SQLite and PostgreSQL, and erase old versions of rows.")
     app.command(name="copy", epilog=COPY)(copy)
     app.command(name="vacuum", epilog=VACUUM)(vacuum)
+    app.command(name="forget-records", epilog=FORGET)(forget_records)
     return app
 
 
@@ -154,6 +157,38 @@ def restore(
             f"{facts['unknown']:,}: they left before the backup, or are spelled differently in it"
         )
     return Result(facts, text, code=int(bool(facts["problems"])))
+
+
+@renders
+def forget_records(
+    source: Annotated[
+        Path, typer.Option("--from", help="The ids of everybody in the store, one a line; or a table.")
+    ],
+    receipts: Annotated[
+        str, typer.Option(help="Write everybody's receipt to this new file, or one each into FOLDER/.")
+    ],
+    capacity: Annotated[
+        int, typer.Option(help="For how many receipts there are bits; public: choose it from what you know.")
+    ],
+    column: Annotated[str, typer.Option(help="If --from is a table: the column of the ids.")] = "",
+    store: Store = None,
+) -> Result:
+    """Write everybody's receipt, and erase all records from the store, for good.
+
+    From then on people leave with these receipts alone.  They cannot be written again, earlier receipts are
+    void, nobody can be deleted by id, and nothing more can be published from the store.  Copies and backups
+    that were made before still hold the records: remove them.
+    """
+    from undeleted.curate.curator import Curator
+
+    with Curator.open(store_at(store)) as curator, bar("receipts") as progress:
+        people = ids_in(source, column)
+        rules: Json = {"receipts": receipts, "progress": progress.advance}
+        erased = curator.forget_records(people, capacity, **rules)
+        place = curator.store.path
+    facts: Json = {"store": place, "receipts": receipts, "capacity": capacity, "erased": erased}
+    text = facts | {"erased": "yes, all records" if erased else "not yet: another session holds the tables"}
+    return Result(facts, text, "copies and backups that were made before still hold the records: remove them")
 
 
 @renders

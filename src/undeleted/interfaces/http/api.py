@@ -55,7 +55,6 @@ from undeleted.interfaces.http.models import (
 from undeleted.interfaces.http.problems import documented
 from undeleted.interfaces.http.service import Service
 from undeleted.interfaces.report.exporting import FORMS
-from undeleted.interfaces.report.store_results import check_result
 
 JSON = "the body must be sent as application/json."
 NDJSON = "application/x-ndjson"
@@ -310,7 +309,7 @@ async def status(request: Request) -> StatusBody:
 @api.get("/check", responses=documented(401, 403, 409), summary="Whether the store is intact", **operators)
 async def check(request: Request) -> Checked:
     """Check integrity, and that the noise is what was drawn.  It reads everything; erasure waits for it."""
-    return Checked.model_validate(check_result(*await service_of(request).check()).facts)
+    return Checked.model_validate(await service_of(request).check())
 
 
 @api.post(

@@ -170,6 +170,9 @@ class Checked(BaseModel):
     intact: bool
     problems: list[str]
     rule: Annotated[int, Field(description="How values became codes; 2: each one on its own.")]
+    unchecked: Annotated[
+        list[str], Field(description="What cannot be checked in a store without records: noise, age.")
+    ]
 
 
 class DataSetBody(BaseModel):

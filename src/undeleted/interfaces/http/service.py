@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from undeleted.curate.curator import Curator, Publication
 from undeleted.curate.receipts import Issuer, Receipt, issuer_of
@@ -40,7 +40,7 @@ from undeleted.interfaces.http.ticks import Ticks
 from undeleted.interfaces.http.uploads import Uploads
 from undeleted.interfaces.report.exporting import exported
 from undeleted.interfaces.report.questions import shown
-from undeleted.interfaces.report.store_results import budget_facts, ticks_of
+from undeleted.interfaces.report.store_results import budget_facts, check_result, ticks_of
 
 log = logging.getLogger("undeleted.http")
 _PUBLISH = "An operator must publish first: POST /v1/publications."
@@ -49,6 +49,7 @@ PROBE = 2.0  # timeout in seconds of a test write
 REMEMBERED = 200  # interval widths kept per publication
 QUESTIONS = 512  # cached answers
 Result = TypeVar("Result")
+Checked: TypeAlias = tuple[bytes, str | Receipt]  # what a receipt names; its certificate, or itself
 
 
 @dataclass(frozen=True)
@@ -284,29 +285,35 @@ class Service:
         self._checks.submit(sent, done)
         return self._ticks.after(done)
 
-    def _checked(self, sent: Sequence[Callable[[], Receipt]]) -> list[tuple[bytes, str] | Exception]:
-        """Return the tag that each receipt names and its certificate, or the error."""
+    def _checked(self, sent: Sequence[Callable[[], Receipt]]) -> list[Checked | Exception]:
+        """Return what each receipt names and its certificate, or the error.
+
+        Without records a certificate has the version after the deletion in it, so it is signed after that.
+        """
         issuer = self.issuer
 
-        def one(read: Callable[[], Receipt]) -> tuple[bytes, str] | Exception:
+        def one(read: Callable[[], Receipt]) -> Checked | Exception:
             try:
                 receipt = read()
-                tag = issuer.tag_in(receipt)
-                return FalseReceipt() if tag is None else (tag, issuer.certificate(receipt))
+                inside = issuer.inside(receipt)
+                if inside is None:
+                    return FalseReceipt()
+                return inside, issuer.certificate(receipt) if issuer.keeps_records else receipt
             except Exception as error:  # only this request fails
                 return error
 
         return [one(read) for read in sent]
 
-    def _enqueue(self, checked: tuple[bytes, str], done: asyncio.Future[str]) -> None:
+    def _enqueue(self, checked: Checked, done: asyncio.Future[str]) -> None:
         self.batches.submit(checked, done)
 
-    def _commit(self, checked: Sequence[tuple[bytes, str]]) -> list[str]:
+    def _commit(self, checked: Sequence[Checked]) -> list[str]:
         self._mark_dirty()
         with self._writes() as writer:
             done = writer.delete_tagged([tag for tag, _ in checked], self.settings.fold, dummy_work=True)
             self.store_health.wrote((done.version, done.held))
-        return [certificate for _, certificate in checked]
+        progress = done.version, done.held
+        return [c if isinstance(c, str) else self.issuer.certificate(c, progress) for _, c in checked]
 
     @contextlib.contextmanager
     def _writes(self) -> Iterator[Curator]:
@@ -500,12 +507,13 @@ class Service:
             "erased_within_seconds": self.erased_within,
         }
 
-    async def check(self) -> tuple[list[str], int]:
-        """Return the problems of the store and its rule, on a separate connection because it takes long."""
+    async def check(self) -> Json:
+        """The problems of the store, found on a separate connection because it takes long."""
 
-        def work() -> tuple[list[str], int]:
+        def work() -> Json:
             with Curator.open(self.settings.store) as curator:
-                return curator.check(), curator.store.rule
+                facts: Json = check_result(curator.check(), curator.store).facts  # type: ignore[assignment]
+                return facts
 
         _ = self.store  # raises if there is none
         if self._checking:

@@ -42,6 +42,11 @@ class Uploads:
     def publish(self, text: str, table: str) -> None:
         """Publish a table."""
         with self._sent(text, table) as spec:
+            if spec.retain != "records":
+                problem = "its receipts are written once, and would be lost if this connection broke."
+                raise BadUsage(
+                    problem, "Publish it on the command line: `undeleted publish --receipts FILE`."
+                )
             Curator.from_spec(spec, self._store).close()
 
     async def receipts(self, text: str, table: str) -> AsyncIterator[str]:

@@ -51,6 +51,19 @@ class Expected:
         }
 
 
+RETAINED = {  # what a breach, a lost receipt and `check` mean
+    "records": [
+        'the store will keep the codes of every person (retain = "records"): somebody with its file and key',
+        "can read them; `check` can show from them that no deletion was lost",
+    ],
+    "receipts": [
+        'the store will keep nothing about anybody (retain = "receipts"): its file and key tell a thief only',
+        "what is published and how many have left; receipts cannot be written again, so somebody who lost",
+        "theirs cannot leave, and `check` cannot show that the noise was conserved",
+    ],
+}
+
+
 def plan(spec: Spec, rows: int) -> Result:
     """What to expect of a spec on a table of about so many rows."""
     if rows < 1:
@@ -58,8 +71,9 @@ def plan(spec: Spec, rows: int) -> Result:
     expected = _all_expected(spec.mechanisms, rows, spec.budget.delta)
     cells = sum(publication.cells for publication in expected)
     seconds = (cells * NANOSECONDS + rows * PER_ROW) / 1e9
-    size = bytes_of(spec.schema, spec.mechanisms, rows)
+    size = bytes_of(spec.schema, spec.mechanisms, rows, spec.capacity)
     facts = {
+        "retain": spec.retain,
         "rows": rows,
         "epsilon": spec.budget.epsilon,
         "delta": spec.budget.delta,
@@ -72,7 +86,7 @@ def plan(spec: Spec, rows: int) -> Result:
     remarks.append(
         f"the store will have about {_in_bytes(size)}, and take about {max(1, round(seconds)):,} s"
     )
-    return Result(facts, _lines(expected), "\n".join(remarks + _warnings(expected)))
+    return Result(facts, _lines(expected), "\n".join(remarks + RETAINED[spec.retain] + _warnings(expected)))
 
 
 def summary(curator: Curator, rows: int | None) -> tuple[Json, str]:

@@ -45,6 +45,7 @@ def status_result(curator: Curator) -> Result:
     store, held = curator.store, curator.status().held
     publications = {expected.name: _described(curator, expected) for expected in in_force(curator)}
     facts = {"store": store.path} | budget_facts(curator) | {"held": held, "publications": publications}
+    facts["retain"] = store.retains
     ticks = ticks_of(curator)
     facts |= {"ticks": ticks} if ticks else {}
     pending = f"pending: {store.how_to_erase}" if facts["erasure_pending"] else "nothing is pending"
@@ -58,10 +59,19 @@ def status_result(curator: Curator) -> Result:
         else "as at publication: deletions add none",
         "erasure": pending,
         "folding": f"held back: {held:,}" if held else "no deletion is held back",
+        **_kept(store),
     }
     head = ["publication", "kind", "columns", "ε", "± at 95%"]
     lines = [[plain(name), *map(_cell, p.values())] for name, p in publications.items()]
     return Result(facts, text, table([head, *lines]))
+
+
+def _kept(store: Given) -> Json:
+    """What is kept about people, if that is not their records."""
+    if store.keeps_records:
+        return {}
+    each = "a tick" if store.growth is not None else "in all"
+    return {"records": f"none are kept: people leave with receipts, at most {store.capacity:,} {each}"}
 
 
 def ticks_of(curator: Curator) -> Json | None:
@@ -110,9 +120,14 @@ def _cell(value: Given) -> str:
     return "–" if value is None else str(value)
 
 
-def check_result(problems: list[str], rule: int) -> Result:
-    """Whether a store is intact; exit code 1 if it is not."""
-    facts = {"intact": not problems, "problems": problems, "rule": rule}
+def check_result(problems: list[str], store: Given, *, since: bool = False) -> Result:
+    """Whether a store is intact, and what could not be checked; exit code 1 if it is not intact."""
+    rule, unchecked = store.rule, dict[str, str]()
+    if not store.keeps_records:
+        unchecked["noise"] = "not checked: it keeps no records, so nobody can tell what the noise is"
+        if not since:
+            unchecked["age"] = "not checked: an older copy looks the same; give a certificate with --since"
+    facts = {"intact": not problems, "problems": problems, "rule": rule, "unchecked": list(unchecked)}
     listed = {f"problem {i}": problem for i, problem in enumerate(problems, start=1)}
-    text = {"intact": not problems, "rule": f"{rule}: {RULES.get(rule, 'unknown')}"} | listed
+    text = {"intact": not problems, **unchecked, "rule": f"{rule}: {RULES.get(rule, 'unknown')}"} | listed
     return Result(facts, text, code=int(bool(problems)))

@@ -332,7 +332,8 @@ CASES = {
     "ids from two places": Bad(
         nothing,
         ("delete", "p01", "--stdin"),
-        "ids must come from exactly one place.\nGive ids, or --from FILE, or --stdin.",
+        "the people to delete must come from exactly one place.\n"
+        "Give ids, or --from FILE, or --stdin, or --receipts FILE.",
         published=True,
     ),
     "a list that is missing": Bad(

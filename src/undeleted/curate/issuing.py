@@ -31,7 +31,7 @@ Sink: TypeAlias = Callable[[str], object]
 LONGEST_NAME = 200  # characters of a file's name
 
 
-class Written(Protocol):
+class Destination(Protocol):
     """Where receipts go."""
 
     def write(self, person: str, line: str) -> None:
@@ -138,24 +138,24 @@ def _writable(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def receipts_to(place: Given) -> Iterator[Written]:
+def receipts_to(place: Given) -> Iterator[Destination]:
     """Where receipts go: a file, a new folder (a path that ends with /), or a function of a line of JSON.
 
     If the block fails, nothing of them is left.
     """
-    written: Written
+    destination: Destination
     if callable(place):
-        written = ToCallback(place)
+        destination = ToCallback(place)
     elif isinstance(place, str | Path):
         ends = str(place).endswith(os.sep)
-        written = ToFolder(Path(place)) if ends else ToFile(Path(place))
+        destination = ToFolder(Path(place)) if ends else ToFile(Path(place))
     else:
         problem = f"receipts cannot be written to a {type(place).__name__}."
         raise BadSetting(problem, "Give a path, a path that ends with / for a file each, or a function.")
     try:
-        yield written
+        yield destination
     except BaseException:
-        written.undo()
+        destination.undo()
         raise
 
 
@@ -163,7 +163,7 @@ def receipts_to(place: Given) -> Iterator[Written]:
 class Issuing:
     """Issues the receipts of a publication."""
 
-    written: Written
+    destination: Destination
     capacity: int
     advance: Callable[[int], object] = lambda done: None
     _next: int = 0
@@ -190,7 +190,7 @@ class Issuing:
             raise BadBudget("rows_per_person", most, f"at least the rows that {over:,} people have")
         self._issue(list(self._waiting), list(self._waiting.values()))
         self._waiting.clear()
-        self.written.finish()
+        self.destination.finish()
 
     def _issue(self, people: Sequence[str], rows: Sequence[list[bytes]]) -> None:
         serials = self._serials.take(self._next, len(people))
@@ -205,7 +205,7 @@ class Issuing:
             receipt, opening = self._issuer.receipt_of(
                 person, self._claims.written(Claim(serial, tuple(several), tag))
             )
-            self.written.write(person, line_of(person, receipt, opening))
+            self.destination.write(person, line_of(person, receipt, opening))
             self.advance(1)
 
     def _digest(self, person: str) -> bytes:
@@ -222,11 +222,11 @@ class Issuing:
         return int(np.count_nonzero(same & ~np.r_[False, same[:-1]])) if same.size else 0
 
 
-def issue_to_newcomers(store: Store, table: Table, reserved: Reserved, written: Written) -> None:
+def issue_to_newcomers(store: Store, table: Table, reserved: Reserved, destination: Destination) -> None:
     """The receipts of people who join; they are durable before anybody is taken in."""
     issuer = Issuer(store.key, keeps_records=False)
     ids = table.ids or ()
     for (tag, rows), serial in zip(reserved.rows.items(), reserved.serials, strict=True):
         receipt, opening = issuer.receipt_of(ids[rows[0]], store.claim(table, rows, serial, tag))
-        written.write(ids[rows[0]], line_of(ids[rows[0]], receipt, opening))
-    written.finish()
+        destination.write(ids[rows[0]], line_of(ids[rows[0]], receipt, opening))
+    destination.finish()

@@ -130,7 +130,7 @@ def test_forests_clusters_and_recommendations_are_publications_too(here, capsys)
     assert predicted(capsys, "trees")[1][0] is False
     assert share_of_the_rich(capsys, "trees") < 0.05, "all who were rich have left"
     assert "rich & old" not in json.dumps(as_json(capsys, "show", "goes"))
-    assert as_json(capsys, "check") == {"intact": True, "problems": [], "rule": 2}
+    assert as_json(capsys, "check") == {"intact": True, "problems": [], "rule": 2, "unchecked": []}
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_models_are_published_shown_and_predict_from_the_current_state(here, cap
     assert share_of_the_rich(capsys, "places") < 0.05, (
         "all who were rich have left"
     )  # a hundred counts: noise has one or two
-    assert as_json(capsys, "check") == {"intact": True, "problems": [], "rule": 2}
+    assert as_json(capsys, "check") == {"intact": True, "problems": [], "rule": 2, "unchecked": []}
     odds = as_json(capsys, "show", "logit")
     assert {a["of"] for a in odds} == {f"True against False ~ {n}" for n in ("(intercept)", "age", "pay")}
     assert run(["show", "line", "--predict", "rows.csv"]) == 0

@@ -461,6 +461,7 @@ def test_a_list_is_deleted_and_said_line_by_line(client, published):
         "intact": True,
         "problems": [],
         "rule": 2,
+        "unchecked": [],
     }
 
 

@@ -654,7 +654,7 @@ class Store(ABC):
             self._do_dummy_work(moved, taken, others, few=few)
         if posts:
             self._strike(posts)
-        if dummy_work and others:
+        if dummy_work and others and any(self._boards):
             self._strike_nothing(len(others) * sum(self._boards))
         before = state = self._state(write=True)
         if (deleted or moved) and fold is None:

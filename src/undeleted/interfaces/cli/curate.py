@@ -233,9 +233,14 @@ def _deleted(
     text: Json = {"deleted": f"{done.deleted:,} {'person' if done.deleted == 1 else 'people'}"}
     if done.unknown:
         where = f": {unknown}" if unknown is not None else ""
-        are = "is" if done.unknown == 1 else "s are"
-        why = "used before" if named == "receipt" else "not in the store (never there, or deleted)"
-        text["unknown"] = f"{done.unknown:,} {named}{' ' if done.unknown == 1 else ''}{are} {why}{where}"
+        one = done.unknown == 1
+        is_, was = ("is", "was") if one else ("are", "were")
+        why = (
+            f"{was} used before"
+            if named == "receipt"
+            else f"{is_} not in the store (never there, or deleted)"
+        )
+        text["unknown"] = f"{done.unknown:,} {named}{'' if one else 's'} {why}{where}"
     if done.held:
         text["held back"] = f"{done.held:,} in total; the publications change when they are folded in"
     moved = done.version != before

@@ -49,7 +49,7 @@ PROBE = 2.0  # timeout in seconds of a test write
 REMEMBERED = 200  # interval widths kept per publication
 QUESTIONS = 512  # cached answers
 Result = TypeVar("Result")
-Checked: TypeAlias = tuple[bytes, str | Receipt]  # what a receipt names; its certificate, or itself
+CheckedReceipt: TypeAlias = tuple[bytes, str | Receipt]  # what a receipt names; its certificate, or itself
 
 
 @dataclass(frozen=True)
@@ -285,14 +285,14 @@ class Service:
         self._checks.submit(sent, done)
         return self._ticks.after(done)
 
-    def _checked(self, sent: Sequence[Callable[[], Receipt]]) -> list[Checked | Exception]:
+    def _checked(self, sent: Sequence[Callable[[], Receipt]]) -> list[CheckedReceipt | Exception]:
         """Return what each receipt names and its certificate, or the error.
 
         Without records a certificate has the version after the deletion in it, so it is signed after that.
         """
         issuer = self.issuer
 
-        def one(read: Callable[[], Receipt]) -> Checked | Exception:
+        def one(read: Callable[[], Receipt]) -> CheckedReceipt | Exception:
             try:
                 receipt = read()
                 inside = issuer.inside(receipt)
@@ -304,10 +304,10 @@ class Service:
 
         return [one(read) for read in sent]
 
-    def _enqueue(self, checked: Checked, done: asyncio.Future[str]) -> None:
+    def _enqueue(self, checked: CheckedReceipt, done: asyncio.Future[str]) -> None:
         self.batches.submit(checked, done)
 
-    def _commit(self, checked: Sequence[Checked]) -> list[str]:
+    def _commit(self, checked: Sequence[CheckedReceipt]) -> list[str]:
         self._mark_dirty()
         with self._writes() as writer:
             done = writer.delete_tagged([tag for tag, _ in checked], self.settings.fold, dummy_work=True)

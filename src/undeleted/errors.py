@@ -269,11 +269,15 @@ class NotFound(Misuse, KeyError):
 
 
 class KeepsNoRecords(Misuse):
-    """A deletion by id in a store that keeps no records."""
+    """A deletion by something else than what people leave with in a store that keeps no records."""
 
-    def __init__(self) -> None:
-        problem = 'nobody can be deleted by id: this store keeps no records (retain = "receipts").'
-        super().__init__(problem, "People leave with their receipts: `undeleted delete --receipts FILE`.")
+    def __init__(self, retains: str = "receipts") -> None:
+        problem = f'nobody can be deleted by id: this store keeps no records (retain = "{retains}").'
+        remedy = "People leave with their receipts: `undeleted delete --receipts FILE`."
+        if retains == "tags":
+            problem = 'this store keeps no records (retain = "tags"): people leave with their rows and salts.'
+            remedy = "Present them: `undeleted delete --rows FILE --salts FILE`, or delete_rows in Python."
+        super().__init__(problem, remedy)
 
 
 class MissingExtra(Misuse, ImportError):

@@ -3,8 +3,9 @@
 import json
 
 from support.people import PEOPLE, mechanisms
+from undeleted.curate.destinations import ToCallback
 from undeleted.curate.engines.arrays import Arrays
-from undeleted.curate.issuing import Issuing, ToCallback
+from undeleted.curate.issuing import IssuingReceipts
 from undeleted.curate.receipts import Receipt, issuer_of
 from undeleted.curate.stores import Publishing, create_store
 from undeleted.foundations.coins import seeded
@@ -24,7 +25,7 @@ def publishing(data, sink, *, seed="noise", schema=PEOPLE, published=None, capac
     releases = {name: m.release(Arrays(table), seeded(f"{seed} {name}")) for name, m in published.items()}
     facts = {"epsilon": 4.0, "delta": 0.0, "spent": 3.0, "left": 1.0}
     facts |= {"retain": "receipts", "capacity": capacity}
-    issue = Issuing(ToCallback(sink), capacity)
+    issue = IssuingReceipts(ToCallback(sink), capacity)
     return Publishing(schema, published, releases, table, facts, issue=issue)
 
 

@@ -8,7 +8,8 @@
     spec          the TOML file that says what is published
     stores        the current state, and what makes it forget: one SQLite file, or a PostgreSQL schema
     receipts      a person's receipt, and the certificate of deletion
-    issuing       writes the receipts of a store that keeps no records
+    issuing       writes what people leave with, for a store that keeps no records
+    destinations  where receipts go: a file, a folder, a function
     answers       answers as tables: labels, estimate, interval, confidence, version
     notebook      the same for notebooks, with bars
     curator       publish, delete, show, status, check: the entry point for records

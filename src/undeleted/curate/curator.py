@@ -24,6 +24,7 @@ import numpy as np
 
 from undeleted.curate import files
 from undeleted.curate.answers import answers, as_arrow, features_of, predictions, rows
+from undeleted.curate.destinations import receipts_to
 from undeleted.curate.engines.arrays import Arrays
 from undeleted.curate.engines.scan import Scanned, scan
 from undeleted.curate.joining import Joining
@@ -43,6 +44,7 @@ from undeleted.curate.stores import (
     copy_store,
     create_store,
     open_store,
+    require_a_file,
     store_exists,
     tag_of,
 )
@@ -55,6 +57,7 @@ from undeleted.errors import (
     BadReceipt,
     BadSetting,
     FalseReceipt,
+    KeepsNoRecords,
     MissingExtra,
     Misuse,
     NotStarted,
@@ -69,7 +72,7 @@ from undeleted.foundations.coins import Coins, require_secure, secure
 from undeleted.foundations.intervals import Estimate
 from undeleted.foundations.privacy import Budget, Event, Ledger, as_given
 from undeleted.foundations.privacy.cohorts import Cohorts
-from undeleted.foundations.schema import Schema, Table, as_text
+from undeleted.foundations.schema import Schema, Table, Text, as_text
 from undeleted.foundations.schema.first_row import FIRST
 from undeleted.foundations.schema.values import is_missing, is_plain
 from undeleted.foundations.types import Given, Json
@@ -82,6 +85,7 @@ if TYPE_CHECKING:
     from undeleted.curate.receipts import Issuer
 
 WEAK_EPSILON, WEAK_DELTA = 10.0, 0.01
+SALTS = "salt"  # the column of people's salts
 BATCH = 10_000  # most people deleted in one transaction
 
 
@@ -202,7 +206,8 @@ class Curator(Joining):
         """`keep` names columns that records keep for later publications, beside those that are used now.
 
         With `retain="receipts"` nothing about anybody is kept: people leave with their receipts, of which the
-        store has a bit each, for at most `capacity` people; in a table that grows, for each tick.
+        store has a bit each, for at most `capacity` people; in a table that grows, for each tick.  With
+        `retain="tags"` it keeps a salted tag of everybody's rows, and people leave with their rows and salts.
         """
         if schema.id is None:
             raise BadColumns(["id"], "a curator must know which record is whose.", "Declare an id column.")
@@ -217,6 +222,8 @@ class Curator(Joining):
             raise BadColumns(unknown, "not in the schema.", f"Its columns: {', '.join(schema.names)}.")
         self._keep = tuple(keep)
         self._retained = retained(retain, capacity, keep)
+        if retain == "tags":
+            require_a_file(self._place)
         self._i_know = i_know  # the caller accepts a large δ
         self._signs: tuple[bytes, Issuer] | None = None  # the store's key, and who signs with it
         self.already = False  # whether the spec was published before, so that nothing was spent
@@ -319,9 +326,9 @@ class Curator(Joining):
     ) -> None:
         """Publish statistics of a table, once; either all of them or none.
 
-        If the store keeps no records, `receipts` says where people's receipts go: a new file, a folder (a
-        path that ends with /), or a function that is called with a line of JSON each.  They cannot be
-        written again.
+        If the store keeps no records, `receipts` says where people's receipts (or salts) go: a new file, a
+        folder (a path that ends with /), or a function that is called with a line of JSON each.  They cannot
+        be written again.
 
         An Ibis table is aggregated in its database; any other table is read into memory.  If the mechanisms
         are `Arrivals`, the table grows: this is tick 0, and `clock` says when the next ones close.  If they
@@ -395,11 +402,16 @@ class Curator(Joining):
                 raise BadSetting(problem, "Use curator.receipts(spec) or `publish --receipts`.")
             return
         if receipts is None:
-            problem = "nobody could ever leave: the store keeps no records, and receipts go nowhere."
+            what = "salts" if self._retained["retain"] == "tags" else "receipts"
+            problem = f"nobody could ever leave: the store keeps no records, and {what} go nowhere."
             raise BadSetting(problem, "Say where they go: --receipts FILE, or receipts=… in Python.")
         if boards := [name for name, m in publications.items() if isinstance(m, BulletinBoard)]:
             problem = f"the posts of {boards[0]!r} would be kept with numbers by which they are found."
             raise BadSetting(problem, 'Publish boards in a store of their own, with retain = "records".')
+        grows = any(isinstance(m, Arrivals) for m in publications.values())
+        if grows and self._retained["retain"] == "tags":
+            problem = "a table that grows keeps those who wait for a tick, and a tag cannot say which tick."
+            raise BadSetting(problem, 'Choose retain = "receipts", whose receipts carry it.')
         for name, mechanism in publications.items():
             if isinstance(mechanism, Arrivals) and not isinstance(mechanism.factors, Cohorts):
                 problem = f"rows to come of {name!r} need the exact totals of those who joined earlier."
@@ -442,10 +454,11 @@ class Curator(Joining):
         if not self._retained:
             self._store = create_store(self._place, publishing)
             return
-        from undeleted.curate.issuing import Issuing, receipts_to
+        from undeleted.curate.issuing import IssuingReceipts, IssuingSalts
 
+        kind = IssuingSalts if self._retained["retain"] == "tags" else IssuingReceipts
         with receipts_to(receipts) as written:
-            issue = Issuing(written, self._retained["capacity"], progress)
+            issue = kind(written, self._retained["capacity"], progress)
             self._store = create_store(self._place, replace(publishing, issue=issue))
 
     def _released(self, totals: Given, publications: Mapping[str, Given]) -> tuple[Json, Json]:
@@ -579,22 +592,85 @@ class Curator(Joining):
         somebody has left already is counted as unknown, and changes nothing.
         """
         given = receipts[0] if len(receipts) == 1 and not isinstance(receipts[0], str | Mapping) else receipts
-        store, inside = self.store, list[bytes]()
+        inside = list[bytes]()
+        if self.store.retains == "tags":
+            raise KeepsNoRecords("tags")
         for position, receipt in enumerate(_listed_receipts(given)):
             try:
                 inside.append(self._inside(receipt))
             except (BadReceipt, FalseReceipt) as error:
                 error.position = position
                 raise
-        done = Deleted(0, 0, store.version)
-        deleted = unknown = 0
-        for start in range(0, len(inside), BATCH):
-            part = inside[start : start + BATCH]
+        return self._delete_claims(inside, fold, progress)
+
+    def _delete_claims(
+        self,
+        claims: Sequence[bytes],
+        fold: Fold | None,
+        progress: Callable[[int], object],
+        unknown: Callable[[str], object] | None = None,
+        people: Sequence[str] = (),
+    ) -> Deletion:
+        """Delete in batches, each durable before the next begins."""
+        store = self.store
+        done, deleted, absent = Deleted(0, 0, store.version, store.held), 0, 0
+        for start in range(0, len(claims), BATCH):
+            part = claims[start : start + BATCH]
             done = store.delete_tagged(part, fold)
-            deleted, unknown = deleted + done.deleted, unknown + done.unknown
+            deleted, absent = deleted + done.deleted, absent + done.unknown
+            if unknown is not None:
+                for place in done.absent:
+                    unknown(people[start + place])
             progress(len(part))
         erased = store.erase() and not store.keeps_leavers
-        return Deletion(deleted, unknown, done.version, erased, done.held)
+        return Deletion(deleted, absent, done.version, erased, done.held)
+
+    def delete_rows(
+        self,
+        data: Given,
+        salts: Mapping[str, str] | None = None,
+        *,
+        fold: Fold | None = None,
+        progress: Callable[[int], object] = lambda done: None,
+        unknown: Callable[[str], object] | None = None,
+    ) -> Deletion:
+        """Forget the people whose rows these are, where the store keeps tags: with `retain="tags"`.
+
+        `salts` has everybody's salt by id; without it, the table has them in a column `salt`.  All rows of a
+        person must be there, with the values that were published, and with the salt: else the person is
+        counted as unknown, and nothing is subtracted.
+        """
+        store = self.store
+        if store.retains != "tags":
+            problem = "rows are not deleted by their values: this store does not keep tags."
+            raise BadSetting(problem, "Delete by id, or with receipts.")
+        table, salted = self._salted(data, salts)
+        people: dict[str, list[int]] = {}
+        for row, person in enumerate(table.ids or ()):
+            people.setdefault(person, []).append(row)
+        presented = store.presented(
+            table, [(person, rows, salted(person, rows)) for person, rows in people.items()]
+        )
+        return self._delete_claims(presented, fold, progress, unknown, list(people))
+
+    def _salted(
+        self, data: Given, salts: Mapping[str, str] | None
+    ) -> tuple[Table, Callable[[str, list[int]], bytes]]:
+        """Records on the store's grid, and a person's salt; of no bytes if it is not one salt."""
+        schema = self.store.schema
+        if salts is None:
+            schema = replace(schema, columns=(*schema.columns, Text(SALTS)))
+        read = isinstance(data, str | Path)
+        table = files.read(str(data), schema) if read else schema.table(data)
+
+        def salt_of(person: str, rows: list[int]) -> bytes:
+            written = {table.texts[SALTS][row] for row in rows} if salts is None else {salts.get(person, "")}
+            try:
+                return bytes.fromhex(written.pop()) if len(written) == 1 else b""
+            except (ValueError, TypeError):
+                return b""
+
+        return table, salt_of
 
     def certificate(self, receipt: object) -> str:
         """The certificate for a receipt with which somebody has left; ask for it after the deletion."""
@@ -698,12 +774,14 @@ class Curator(Joining):
         `people` must name everybody who is there; others in it are left out.  Earlier receipts are void from
         then on.  Return whether the records are erased from the store's files.
         """
-        from undeleted.curate.issuing import Issuing, receipts_to
+        from undeleted.curate.issuing import IssuingReceipts
 
         facts = retained("receipts", capacity)
         ids = dict.fromkeys(_listed_ids((people,)))
         with receipts_to(receipts) as written:
-            self.store.forget_records(ids, facts["capacity"], Issuing(written, facts["capacity"], progress))
+            self.store.forget_records(
+                ids, facts["capacity"], IssuingReceipts(written, facts["capacity"], progress)
+            )
         return self.store.vacuum()
 
     def status(self) -> Status:
@@ -753,16 +831,17 @@ class Curator(Joining):
 
 def retained(retain: str, capacity: int | None, keep: Sequence[str] = ()) -> Json:
     """What a store notes if it keeps no records; nothing if it keeps them."""
-    if retain not in ("records", "receipts"):
-        raise BadSetting(f"retain = {retain!r} is not a rule.", "Choose records or receipts.")
+    if retain not in ("records", "receipts", "tags"):
+        raise BadSetting(f"retain = {retain!r} is not a rule.", "Choose records, receipts or tags.")
     if retain == "records":
         if capacity is not None:
-            raise BadSetting("`capacity` is for receipts.", 'Add retain = "receipts", or leave it out.')
+            remedy = 'Add retain = "receipts" or "tags", or leave it out.'
+            raise BadSetting("`capacity` is for stores that keep no records.", remedy)
         return {}
     if keep:
         raise BadSetting("`keep` needs records, and none are kept.", "Leave it out.")
     if isinstance(capacity, bool) or not isinstance(capacity, int) or not 1 <= capacity <= MOST:
-        problem = f"receipts need a `capacity` between 1 and {MOST:,}: for how many people there are bits."
+        problem = f"{retain} need a `capacity` between 1 and {MOST:,}: for how many people there is room."
         raise BadSetting(problem, "It is public and stays as it is: choose it from what you know, with room.")
     return {"retain": retain, "capacity": capacity}
 

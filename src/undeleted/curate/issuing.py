@@ -1,178 +1,48 @@
-"""Write the receipts of a store that keeps no records: once, before the store comes to be.
+"""Write what people leave with, for a store that keeps no records: once, before the store comes to be.
 
-    begin      the store's key, and a random order of serials, which is thrown away at the end
-    take       a receipt for every person of a block, as soon as all of their rows have come
-    finish     the receipts are durable; only then does the store exist, or take people in
+    receipts   a person's own codes, sealed and signed, with the number of their bit (retain = "receipts")
+    salts      a random number; the person's rows are presented with it (retain = "tags")
 
-A receipt cannot be issued again: nothing from which it was made is kept.  If publishing fails later, the
-receipts that were written are void, because their key is gone.
+    begin      the store's key; for receipts a random order of serials, which is thrown away at the end
+    take       somebody's receipt or salt, as soon as all of their rows have come
+    finish     all of it is durable; only then does the store exist, or take people in
+
+None of it can be issued again: nothing from which it was made is kept.  If publishing fails later, what was
+written is void, because its key is gone.
 """
 
+import json
 import os
-import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from pathlib import Path
-from typing import Protocol, TypeAlias
-from urllib.parse import quote
 
 import numpy as np
 
-from undeleted.curate.durable import sync
-from undeleted.curate.receipts import Issuer, line_of
-from undeleted.curate.stores import Claim, Claims, Reserved, Serials, Store
-from undeleted.errors import BadBudget, BadFile, BadSetting
+from undeleted.curate.destinations import Destination
+from undeleted.curate.receipts import Issuer, is_writable, line_of
+from undeleted.curate.stores import Claim, Claims, Reserved, Serials, Store, salted_tag
+from undeleted.errors import BadBudget, BadSetting
 from undeleted.foundations.schema import Table
 from undeleted.foundations.types import Given
 
-Sink: TypeAlias = Callable[[str], object]
-LONGEST_NAME = 200  # characters of a file's name
-
-
-class Destination(Protocol):
-    """Where receipts go."""
-
-    def write(self, person: str, line: str) -> None:
-        """One person's receipt, as a line of JSON."""
-
-    def finish(self) -> None:
-        """Make all of them durable, under their name."""
-
-    def undo(self) -> None:
-        """Remove them: they are void."""
-
-
-class ToFile:
-    """Receipts as lines of a file that only its owner can read; it is complete or not there."""
-
-    def __init__(self, path: Path) -> None:
-        self._path, self._scratch = path, path.with_name(f"{path.name}.unfinished")
-        _refuse(path)
-        self._scratch.unlink(missing_ok=True)
-        with _writable(path):
-            descriptor = os.open(self._scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        self._file = os.fdopen(descriptor, "w", encoding="utf-8", newline="\n")
-
-    def write(self, person: str, line: str) -> None:
-        self._file.write(line + "\n")
-
-    def finish(self) -> None:
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
-        _refuse(self._path)
-        os.replace(self._scratch, self._path)
-        sync(self._path.absolute().parent)
-
-    def undo(self) -> None:
-        self._file.close()
-        for path in (self._scratch, self._path):
-            path.unlink(missing_ok=True)
-
-
-class ToFolder:
-    """A file for each person's receipt, in a new folder that only its owner can read."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        _refuse(path)
-        with _writable(path):
-            scratch = tempfile.mkdtemp(prefix=f"{path.name}.", suffix=".unfinished", dir=path.parent)
-        self._scratch = Path(scratch)
-
-    def write(self, person: str, line: str) -> None:
-        name = quote(person.encode("utf-8", "surrogatepass"), safe="")
-        if len(name) > LONGEST_NAME or name in (".", "..", ""):
-            name = blake2b(name.encode(), digest_size=32).hexdigest()
-        descriptor = os.open(self._scratch / f"{name}.json", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(line + "\n")
-            file.flush()
-            os.fsync(descriptor)
-
-    def finish(self) -> None:
-        sync(self._scratch)
-        _refuse(self._path)
-        os.rename(self._scratch, self._path)
-        sync(self._path.absolute().parent)
-
-    def undo(self) -> None:
-        for folder in (self._scratch, self._path):
-            with suppress(FileNotFoundError):
-                for file in folder.iterdir():
-                    file.unlink()
-                folder.rmdir()
-
-
-@dataclass(frozen=True)
-class ToCallback:
-    """Receipts for a function; they are void if what follows raises an error."""
-
-    function: Sink
-
-    def write(self, person: str, line: str) -> None:
-        self.function(line)
-
-    def finish(self) -> None:
-        pass
-
-    def undo(self) -> None:
-        pass
-
-
-def _refuse(path: Path) -> None:
-    """Refuse to overwrite anything: it may hold the only receipts of somebody."""
-    if path.exists():
-        raise BadFile(str(path), "already exists; nothing was done.", "Name another file.")
-
-
-@contextmanager
-def _writable(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        problem = f"cannot be written ({error.strerror}); nothing was done."
-        raise BadFile(str(path), problem, "Name a file in a folder that exists.") from None
-
-
-@contextmanager
-def receipts_to(place: Given) -> Iterator[Destination]:
-    """Where receipts go: a file, a new folder (a path that ends with /), or a function of a line of JSON.
-
-    If the block fails, nothing of them is left.
-    """
-    destination: Destination
-    if callable(place):
-        destination = ToCallback(place)
-    elif isinstance(place, str | Path):
-        ends = str(place).endswith(os.sep)
-        destination = ToFolder(Path(place)) if ends else ToFile(Path(place))
-    else:
-        problem = f"receipts cannot be written to a {type(place).__name__}."
-        raise BadSetting(problem, "Give a path, a path that ends with / for a file each, or a function.")
-    try:
-        yield destination
-    except BaseException:
-        destination.undo()
-        raise
+SALT = 16  # bytes
 
 
 @dataclass
-class Issuing:
-    """Issues the receipts of a publication."""
+class Issuing(ABC):
+    """Issues what people leave with, when they are published."""
 
     destination: Destination
     capacity: int
     advance: Callable[[int], object] = lambda done: None
     _next: int = 0
-    _tags: list[Given] = field(default_factory=list)  # keyed digests of ids: who came twice?
+    _digests: list[Given] = field(default_factory=list)  # keyed digests of ids: who came twice?
     _waiting: dict[str, list[bytes]] = field(default_factory=dict)
 
     def begin(self, key: bytes, claims: Claims) -> None:
-        self._issuer, self._claims = Issuer(key, keeps_records=False), claims
-        self._serials = Serials(self.capacity)
+        self._key, self._claims = key, claims
         self._secret = os.urandom(32)
 
     def take(self, people: Sequence[str], rows: Given) -> None:
@@ -181,32 +51,35 @@ class Issuing:
                 self._waiting.setdefault(person, []).append(row.tobytes())
             return
         digests = b"".join(self._digest(person) for person in people)
-        self._tags.append(np.frombuffer(digests, dtype="<u8"))
-        self._issue(people, [[row.tobytes()] for row in rows])
+        self._digests.append(np.frombuffer(digests, dtype="<u8"))
+        self._issue_all(people, [[row.tobytes()] for row in rows])
 
     def finish(self) -> None:
         most = self._claims.together
         if over := sum(len(rows) > most for rows in self._waiting.values()) + self._came_twice():
             raise BadBudget("rows_per_person", most, f"at least the rows that {over:,} people have")
-        self._issue(list(self._waiting), list(self._waiting.values()))
+        self._issue_all(list(self._waiting), list(self._waiting.values()))
         self._waiting.clear()
         self.destination.finish()
 
-    def _issue(self, people: Sequence[str], rows: Sequence[list[bytes]]) -> None:
-        serials = self._serials.take(self._next, len(people))
-        if serials.size < len(people):
+    def kept(self) -> Iterator[Given]:
+        """What the store keeps of it, as slots."""
+        return iter(())
+
+    def _issue_all(self, people: Sequence[str], rows: Sequence[list[bytes]]) -> None:
+        if self._next + len(people) > self.capacity:
             problem = f"more than {self.capacity:,} people came; nothing was published."
             raise BadSetting(
                 problem, "Choose a larger `capacity`: it is public, so choose it from what you know."
             )
-        self._next += len(people)
-        for serial, person, several in zip(serials.tolist(), people, rows, strict=True):
-            tag = bytes(16) if self._claims.records.grows else b""
-            receipt, opening = self._issuer.receipt_of(
-                person, self._claims.written(Claim(serial, tuple(several), tag))
-            )
-            self.destination.write(person, line_of(person, receipt, opening))
+        for place, (person, several) in enumerate(zip(people, rows, strict=True), start=self._next):
+            self.destination.write(person, self._issue(place, person, several))
             self.advance(1)
+        self._next += len(people)
+
+    @abstractmethod
+    def _issue(self, place: int, person: str, rows: list[bytes]) -> str:
+        """What one person gets, as a line of JSON; `place` counts the people."""
 
     def _digest(self, person: str) -> bytes:
         data = person.encode("utf-8", "surrogatepass")
@@ -214,12 +87,46 @@ class Issuing:
 
     def _came_twice(self) -> int:
         """How many people have more than one row."""
-        if not self._tags:
+        if not self._digests:
             return 0
-        ordered = np.concatenate(self._tags).reshape(-1, 2)
+        ordered = np.concatenate(self._digests).reshape(-1, 2)
         ordered = ordered[np.lexsort(ordered.T)]
         same = (ordered[1:] == ordered[:-1]).all(axis=1)
         return int(np.count_nonzero(same & ~np.r_[False, same[:-1]])) if same.size else 0
+
+
+class IssuingReceipts(Issuing):
+    """Issues receipts, each with a bit of the store."""
+
+    def begin(self, key: bytes, claims: Claims) -> None:
+        super().begin(key, claims)
+        self._issuer = Issuer(key, keeps_records=False)
+        self._serials = Serials(self.capacity)
+
+    def _issue(self, place: int, person: str, rows: list[bytes]) -> str:
+        [serial] = self._serials.take(place, 1).tolist()
+        receipt, opening = self._issuer.receipt_of(
+            person, self._claims.written(Claim(serial, tuple(rows), self._claims.no_tag))
+        )
+        return line_of(person, receipt, opening)
+
+
+class IssuingSalts(Issuing):
+    """Issues salts; the store keeps a tag for everybody, and random ones up to its capacity."""
+
+    def begin(self, key: bytes, claims: Claims) -> None:
+        super().begin(key, claims)
+        self._tags: list[bytes] = []
+
+    def _issue(self, place: int, person: str, rows: list[bytes]) -> str:
+        salt = os.urandom(SALT)
+        self._tags.append(salted_tag(self._key, person, salt, rows))
+        return json.dumps({"person": person, "salt": salt.hex()}, ensure_ascii=not is_writable(person))
+
+    def kept(self) -> Iterator[Given]:
+        padded = b"".join(self._tags) + os.urandom(16 * (self.capacity - len(self._tags)))
+        self._tags.clear()
+        yield np.frombuffer(padded, dtype=np.uint8).reshape(-1, 16)
 
 
 def issue_to_newcomers(store: Store, table: Table, reserved: Reserved, destination: Destination) -> None:

@@ -74,7 +74,8 @@ class Joining:
                 problem = "receipts are written after people were added, because the store keeps records."
                 raise BadSetting(problem, "Use curator.receipts_of(rows) or `add --receipts`.")
             return store.add(table, skip=skip, mark=mark)
-        from undeleted.curate.issuing import issue_to_newcomers, receipts_to
+        from undeleted.curate.destinations import receipts_to
+        from undeleted.curate.issuing import issue_to_newcomers
 
         with receipts_to(receipts) as written:
             reserved = store.reserve(table, skip=skip)

@@ -131,7 +131,7 @@ def publish(
     rows_per_person: int = 1,
     excess: Literal["error", "drop"] = "error",
     grows: Growing | None = None,
-    retain: Literal["records", "receipts"] = "records",
+    retain: Literal["records", "receipts", "tags"] = "records",
     capacity: int | None = None,
     receipts: str | Path | Callable[[str], object] | None = None,
     **named: Request,
@@ -149,7 +149,8 @@ def publish(
 
     With `retain="receipts"` the store keeps nothing about anybody, and bits for at most `capacity` receipts.
     `receipts` says where they go (a new file, a folder that ends with /, a function of each line): people
-    leave with them, `curator.delete_with(line)`, and they cannot be written again.
+    leave with them, `curator.delete_with(line)`, and they cannot be written again.  With `retain="tags"` it
+    keeps a tag of everybody's rows; they leave with their rows and their salt, `curator.delete_rows(…)`.
 
     >>> from undeleted.foundations.schema import Category
     >>> age, city = Number("age", min=0, max=120), Category("city", values=("Rome", "Oslo"))

@@ -275,7 +275,7 @@ class Issuer(DataSet):
 def line_of(person: str, receipt: Receipt, opening: str) -> str:
     """What a person gets, as a line of JSON."""
     line = {"person": person, "receipt": receipt.token, "opening": opening}
-    return json.dumps(line, ensure_ascii=not _is_writable(person))
+    return json.dumps(line, ensure_ascii=not is_writable(person))
 
 
 def token_in(text: str) -> str:
@@ -292,7 +292,7 @@ def token_in(text: str) -> str:
     return token
 
 
-def _is_writable(text: str) -> bool:
+def is_writable(text: str) -> bool:
     """Return whether UTF-8 can encode it: JSON may contain a lone surrogate."""
     return not any("\ud800" <= c <= "\udfff" for c in text)
 

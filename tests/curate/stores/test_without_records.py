@@ -274,7 +274,7 @@ def test_receipts_go_to_a_file_a_folder_or_a_function(tmp_path):
         ({"retain": "receipts", "capacity": 10**12}, "receipts need a `capacity`"),
         ({"retain": "receipts", "capacity": 9, "keep": ["age"]}, "`keep` needs records"),
         ({"retain": "nothing"}, "is not a rule"),
-        ({"capacity": 9}, "`capacity` is for receipts"),
+        ({"capacity": 9}, "`capacity` is for stores that keep no records"),
     ],
 )
 def test_rules_that_do_not_fit_are_refused(settings, said):

@@ -1,7 +1,7 @@
 """The spec as values: the data set, its columns, the budget, and what is published.
 
     [data]                     source, or connection and table; id, max_rows_per_person, excess
-                               retain = records | receipts, capacity (for receipts)
+                               retain = records | receipts | tags, capacity (for the last two)
     [columns.NAME]             type = number | date | category | boolean | text, public bounds, rules
                                keep = ["column", …]: for later publications
     [budget]                   epsilon, delta, reserve (the share that is left for later publications)
@@ -94,8 +94,8 @@ class Spec:
     folder: Path = Path()  # what paths in the spec are relative to
     keep: tuple[str, ...] = ()  # columns that records keep for later publications
     growing: Growing | None = None  # how the table grows, if it does
-    retain: str = "records"  # what the store keeps about people: records, or bits for their receipts
-    capacity: int | None = None  # for how many receipts there are bits
+    retain: str = "records"  # what the store keeps about people: records, bits for their receipts, or tags
+    capacity: int | None = None  # for how many people there is room, without records
 
     @classmethod
     def load(cls, path: str | Path) -> "Spec":

@@ -10,17 +10,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 from undeleted.curate.releases.arrivals import Arrivals
-from undeleted.curate.stores._buckets import Buckets
+from undeleted.curate.stores._buckets import TAG, Buckets
 from undeleted.curate.stores._claims import Claim, Claims
 from undeleted.curate.stores._contents import Additions, Publishing
 from undeleted.curate.stores._growth import Added, Corrected, Reserved, Watermark
-from undeleted.curate.stores._records import Records, needed, tag_of
+from undeleted.curate.stores._records import Records, needed, salted_tag, tag_of
 from undeleted.curate.stores._rotated_key import earlier_keys, rotated
 from undeleted.curate.stores._serials import Serials
 from undeleted.curate.stores._spent_bits import MOST, chunks_for
 from undeleted.curate.stores._store import CHUNK, Deleted, Fold, Store
 from undeleted.curate.stores._tick_rows import TickRows
-from undeleted.errors import BadConnection, StoreError, UndeletedError
+from undeleted.errors import BadConnection, BadSetting, StoreError, UndeletedError
 from undeleted.foundations.schema import Schema
 from undeleted.foundations.types import Given, Json
 
@@ -45,7 +45,9 @@ __all__ = [
     "create_store",
     "key_file_of",
     "open_store",
+    "require_a_file",
     "restoring",
+    "salted_tag",
     "shown",
     "store_exists",
     "tag_of",
@@ -76,10 +78,17 @@ def shown(place: str) -> str:
     return text
 
 
-def bytes_of(schema: Schema, mechanisms: Mapping[str, Given], rows: int, capacity: int | None = None) -> int:
+def bytes_of(
+    schema: Schema,
+    mechanisms: Mapping[str, Given],
+    rows: int,
+    capacity: int | None = None,
+    *,
+    tags: bool = False,
+) -> int:
     """About how large a store in a file will be: its records, and the cells of its publications.
 
-    With a `capacity` it keeps spent-bits instead of records; a table that grows has them for every tick.
+    With a `capacity` it keeps spent-bits or `tags` instead; a table that grows has bits for every tick.
     """
     growing = [m for m in mechanisms.values() if isinstance(m, Arrivals)]
     sizes = [m.statistic.size for m in mechanisms.values() if hasattr(m, "statistic")]
@@ -88,6 +97,9 @@ def bytes_of(schema: Schema, mechanisms: Mapping[str, Given], rows: int, capacit
         layout = TickRows(tuple(m.width(()) for m in growing if not m.grew))
         chunks = layout.tiles * layout.blocks(growing[0].horizon)
     slot = Records(schema, needed(schema, mechanisms), grows=bool(growing)).slot
+    if capacity is not None and tags:
+        buckets = Buckets.planned(capacity, TAG, 1)
+        return int(PAGE * (buckets.count * -(-buckets.room * TAG // PAGE) + chunks + FIXED_PAGES))
     if capacity is not None:
         bits = chunks_for(capacity) * (growing[0].horizon if growing else 1)
         waiting = (
@@ -103,6 +115,13 @@ def bytes_of(schema: Schema, mechanisms: Mapping[str, Given], rows: int, capacit
     return PAGE * pages
 
 
+def require_a_file(place: str) -> None:
+    """Refuse tags in a database."""
+    if not _kind(place).in_a_file:
+        problem = "a database cannot keep tags: one that is put back by itself would not be noticed."
+        raise BadSetting(problem, 'Choose a store in a file, or retain = "receipts".')
+
+
 def key_file_of(place: str) -> str:
     """The path of a store's key file."""
     path: str = _kind(place).key_file(place)
@@ -115,6 +134,8 @@ def copy_store(store: Store, place: str, *, new_key: bool = False, move_budget: 
     What is left of the budget stays with the source, or is moved: the two must not spend it twice.  When it
     is moved, the source gives it up before anything is written, and gets it back if there is no copy.
     """
+    if store.retains == "tags":
+        require_a_file(place)
     copied: Store | None = None
     key = store.key
     if new_key:

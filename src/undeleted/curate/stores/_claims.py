@@ -1,10 +1,11 @@
-"""What a receipt carries where the store keeps no records: whose bit, and which codes to subtract.
+"""What a store deletes by that keeps no records: a mark of who leaves, and which codes to subtract.
 
     serial      8 bytes: the person's bit
-    tag         in a table that grows, 16 bytes: until its tick closes, a record waits in the store
+    tag         16 bytes, where there are any: in a table that grows a record waits in the store until its
+                tick closes; a store of tags has one for everybody
     rows        how many, then their packed codes, padded to the most that a person may have
 
-Only the curator can read it: it is sealed in the receipt.  All claims of a data set have the same length.
+In a receipt it is sealed: only the curator can read it.  All claims of a data set have the same length.
 """
 
 from dataclasses import dataclass
@@ -30,10 +31,16 @@ class Claims:
 
     records: Records
     together: int  # most rows of a person
+    tagged: bool  # whether they carry tags
 
     @property
     def _tag(self) -> int:
-        return TAG if self.records.grows else 0
+        return TAG if self.tagged else 0
+
+    @property
+    def no_tag(self) -> bytes:
+        """A tag that names nobody."""
+        return bytes(self._tag)
 
     @property
     def size(self) -> int:

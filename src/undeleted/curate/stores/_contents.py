@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from undeleted.curate.engines.arrays import Arrays
+from undeleted.curate.stores._buckets import TAG
 from undeleted.curate.stores._cells import add_up, is_board, shape_from, to_cells
 from undeleted.curate.stores._claims import Claims
 from undeleted.curate.stores._growth import START, first_block, linked
@@ -54,8 +55,8 @@ class Contents(Protocol):
     spent: list[bytes] | None  # the spent-bits of a store without records
 
     @property
-    def waiting_room(self) -> int:
-        """For how many rows that wait for a tick there is room in such a store."""
+    def room(self) -> int:
+        """For how many tags, or rows that wait for a tick, there is room in such a store."""
 
     def slots(self) -> Iterator[Given]:
         """Tags and packed rows, as arrays of bytes with one record per row."""
@@ -78,6 +79,9 @@ class Issue(Protocol):
 
     def finish(self) -> None:
         """Write what is left, and make all of it durable: the store comes to be after that."""
+
+    def kept(self) -> Iterator[Given]:
+        """What the store keeps of it, as slots."""
 
 
 @dataclass(frozen=True)
@@ -132,18 +136,21 @@ class Published:
         self._counted = publishing.exact is None or publishing.recount
         self._exact = [np.zeros(size, dtype=np.int64) for size in self._sizes()]
         self._posts: list[Post] = []
+        self._tagged = publishing.facts.get("retain") == "tags"
         self.spent: list[bytes] | None = None
-        if (
+        if self._tagged:
+            self.spent, self.together = [], 1
+        elif (
             publishing.issue is not None
-        ):  # the bits of tick 0, and in a table that grows of the one that is open
+        ):  # bits of tick 0, and in a table that grows of the one that is open
             ticks = 1 if publishing.at is None else min(2, self._mechanisms[0].horizon)
             self.spent = [bytes(CHUNK_BYTES)] * (ticks * chunks_for(publishing.facts["capacity"]))
 
     @property
-    def waiting_room(self) -> int:
-        """For how many rows that wait for a tick there is room."""
+    def room(self) -> int:
+        """For how many tags there is room, or in a table that grows for how many rows that wait."""
         grows = self.spent is not None and self._publishing.at is not None
-        return self._publishing.facts["capacity"] * self.together if grows else 0
+        return self._publishing.facts["capacity"] * self.together if grows or self._tagged else 0
 
     def _laid_out(self, cells: list[IntArray]) -> list[IntArray]:
         """The cells as they are stored."""
@@ -159,10 +166,12 @@ class Published:
 
     def slots(self) -> Iterator[Given]:
         records = self._records
-        yield np.zeros((0, records.slot), dtype=np.uint8)  # a table without rows has no block
+        slot = TAG if self._tagged else records.slot
+        yield np.zeros((0, slot), dtype=np.uint8)  # a table without rows has no block
         issue = self._publishing.issue
         if issue is not None:
-            issue.begin(self._key, Claims(records, self.together))
+            most = self._publishing.schema.rows_per_person
+            issue.begin(self._key, Claims(records, most, self._tagged or records.grows))
         for block in self._publishing.blocks():
             self._rows += block.rows
             for number in range(len(self._mechanisms) if self._counted else 0):
@@ -178,6 +187,7 @@ class Published:
         self._check_totals()
         if issue is not None:
             issue.finish()
+            yield from issue.kept()
 
     def _numbered(self, block: Table) -> dict[str, list[int]]:
         """The numbers of a block's posts, by column; random, so that they reveal no order."""
@@ -283,7 +293,7 @@ class Taken:
     meta: Callable[[], dict[str, str]]
     mechanisms: Mapping[str, Given] | None = None
     spent: list[bytes] | None = None
-    waiting_room: int = 0
+    room: int = 0
 
 
 def require_cap(people: int, most: int) -> None:

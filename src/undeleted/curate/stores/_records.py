@@ -10,6 +10,7 @@ In a table that grows a row begins with its span, 4 bytes each: the tick from wh
 correction that replaced it, and, if leavers are hidden, the tick at which the person left.
 """
 
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -61,6 +62,16 @@ def retagged(key: bytes, tag: bytes) -> bytes:
 def _hashed(key: bytes, text: bytes) -> bytes:
     tag = blake2b(text, digest_size=TAG, key=bytes(key), person=b"undeleted-id").digest()
     return tag if tag != EMPTY else b"\x01" + tag[1:]
+
+
+def salted_tag(key: bytes, person: str, salt: bytes, rows: Sequence[bytes]) -> bytes:
+    """The tag of a person with exactly these packed rows, in any order.
+
+    Without the salt, somebody with the key could find a record by trying all ids and codes.
+    """
+    head = struct.pack("<QQQ", len(person.encode("utf-8", "surrogatepass")), len(salt), len(rows))
+    text = b"undeleted-salted" + head + person.encode("utf-8", "surrogatepass") + salt
+    return _hashed(key, text + b"".join(sorted(rows)))
 
 
 @dataclass(frozen=True)

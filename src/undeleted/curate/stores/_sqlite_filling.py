@@ -55,13 +55,13 @@ def fill(db: sqlite3.Connection, contents: Contents, key: bytes) -> None:
 def _fill_without_records(
     db: sqlite3.Connection, contents: Contents, spent: Sequence[bytes], key: bytes
 ) -> None:
-    """Write a store that keeps spent-bits, and no records; in a table that grows, a place to wait in."""
+    """Write a store that keeps spent-bits or tags, and no records; if it grows, with a place to wait in."""
     create_bits(db)
     slots = np.concatenate(list(contents.slots()))  # people get their receipts
     trees: dict[str, list[bytes]] = {}
     people: dict[str, str] = {}
-    if contents.waiting_room:
-        room = {"room_for": contents.waiting_room, "together": contents.together}
+    if contents.room:
+        room = {"room_for": contents.room, "together": contents.together}
         waiting, _ = BucketTable.filled(db, "people", slots, key, **room)
         people, trees["people"] = waiting.meta, waiting.marks()
     db.executemany("INSERT INTO shapes VALUES (?, ?)", enumerate(contents.shapes))

@@ -10,10 +10,11 @@ A store keeps the current state, each record's packed codes, and nothing about l
     posts      the bulletin boards' posts
     held       deletions that are held back, summed by chunk and masked
 
-With `retain = "receipts"` there are no records and no posts, and no digest of the noise: people bring their
-own codes, sealed in their receipt (`_claims.py`).
+With `retain = "receipts"` or `"tags"` there are no records and no posts, and no digest of the noise: people
+bring their own codes (`_claims.py`), sealed in their receipt, or as the rows that their company still has.
 
-    spent      one bit for every receipt that could be issued (`_spent_bits.py`)
+    spent      receipts: one bit for every one that could be issued (`_spent_bits.py`)
+    people     tags: a keyed, salted tag of everybody's rows, among random ones
     marks      keyed marks of all chunks under one root (`_mark_tree.py`)
 
 A table that grows (`_growth.py`) has a row of cells for every tick, and spans in its records.
@@ -57,7 +58,7 @@ from undeleted.curate.stores._growth import (
 from undeleted.curate.stores._held_back import masked, unmasked
 from undeleted.curate.stores._json_descriptions import build, describe
 from undeleted.curate.stores._mark_tree import MarkTree
-from undeleted.curate.stores._records import Records, needed, retagged, tag_of
+from undeleted.curate.stores._records import Records, needed, retagged, salted_tag, tag_of
 from undeleted.curate.stores._sealed import MARK, chunk_mark, digest, mark, seal, state_mark, unsealed
 from undeleted.curate.stores._spent_bits import BITS, CHUNK_BYTES, chunks_for, is_set, with_bits
 from undeleted.errors import BadSetting, KeepsNoRecords, StoreError, UnknownName
@@ -171,12 +172,23 @@ class Store(ABC):
         kept = json.loads(meta["columns"]) if "columns" in meta else []
         columns = needed(self.schema, self.mechanisms, kept)
         self._records = Records(self.schema, columns, self.growth is not None)
-        self.claims = Claims(self._records, self.schema.rows_per_person)
+        tagged = self.growth is not None or self.retains == "tags"
+        self.claims = Claims(self._records, self.schema.rows_per_person, tagged)
 
     @property
     def retains(self) -> str:
-        """What is kept about people: `records`, or `receipts` (nothing but spent-bits)."""
+        """What is kept about people: `records`, `receipts` (spent-bits alone), or `tags`."""
         return str(self.facts.get("retain", "records"))
+
+    @property
+    def _has_people(self) -> bool:
+        """Whether there is a table of people: records, those that wait for a tick, or tags."""
+        return self.growth is not None or self.retains != "receipts"
+
+    @property
+    def _slot(self) -> int:
+        """The bytes of a slot in that table."""
+        return TAG if self.retains == "tags" else self._records.slot
 
     @property
     def keeps_records(self) -> bool:
@@ -461,7 +473,9 @@ class Store(ABC):
 
     @property
     def together(self) -> int:
-        """The most rows that share a tag: those of a person, with their corrections."""
+        """The most slots that share a tag: a person's rows, with their corrections."""
+        if self.retains == "tags":
+            return 1
         corrections = 0 if self.growth is None else self.growth.first.max_corrections
         return self.schema.rows_per_person * (1 + corrections)
 
@@ -617,7 +631,7 @@ class Store(ABC):
         enough people have left.
         """
         if not self.keeps_records:
-            raise KeepsNoRecords
+            raise KeepsNoRecords(self.retains)
         return self.delete_tagged([tag_of(self._key, person) for person in people], fold)
 
     def delete_tagged(
@@ -637,7 +651,7 @@ class Store(ABC):
     def _require_claims(self, tags: Sequence[bytes]) -> None:
         """Refuse the tags of ids where nothing is kept that has one."""
         if not self.keeps_records and any(len(tag) != self.claims.size for tag in tags):
-            raise KeepsNoRecords
+            raise KeepsNoRecords(self.retains)
 
     def _delete(self, tags: Sequence[bytes], fold: Fold | None, dummy_work: bool) -> Deleted:
         if self.growth is not None and fold is not None:
@@ -645,7 +659,7 @@ class Store(ABC):
             raise BadSetting(problem, 'To hide who leaves, publish it with leavers = "hidden".')
         if self.keeps_leavers:
             return self._hide(tags, dummy_work)
-        take = self._take if self.keeps_records else self._spend
+        take = {"records": self._take, "receipts": self._spend, "tags": self._match}[self.retains]
         taken, there, others = take(list(dict.fromkeys(tags)), dummy_work=dummy_work)
         deleted = len(there)
         few = len(taken) + len(others) <= FEW
@@ -690,6 +704,26 @@ class Store(ABC):
             self._drop([claim.tag for claim in fresh.values() if self._waits(claim.rows)])
         rows = [row for claim in fresh.values() for row in claim.rows]
         return rows, set(fresh), [self._records.blank] * (len(read) - len(fresh) if dummy_work else 0)
+
+    def _match(
+        self, claims: Sequence[bytes], *, dummy_work: bool
+    ) -> tuple[list[bytes], set[bytes], list[bytes]]:
+        """Remove the tags of these claims; return the rows of those that were there, like `_take`."""
+        self._state(write=True)
+        read = {data: self.claims.read(data) for data in claims}
+        _, there, _ = self._take([claim.tag for claim in read.values()], dummy_work=dummy_work)
+        fresh = {data: claim for data, claim in read.items() if claim.tag in there}
+        rows = [row for claim in fresh.values() for row in claim.rows]
+        return rows, set(fresh), [self._records.blank] * (len(read) - len(fresh) if dummy_work else 0)
+
+    def presented(self, table: Table, people: Sequence[tuple[str, Sequence[int], bytes]]) -> list[bytes]:
+        """The claims of people who leave, each with their rows of a table and their salt."""
+        packed, claims = self._records.pack(table, {}), list[bytes]()
+        for person, places, salt in people:
+            rows = [packed[place].tobytes() for place in places]
+            claim = Claim(0, tuple(rows), salted_tag(self._key, person, salt, rows))
+            claims.append(self.claims.written(claim))
+        return claims
 
     def _waits(self, rows: Sequence[bytes]) -> bool:
         """Whether these rows wait for the tick that is open."""
@@ -880,7 +914,8 @@ class Store(ABC):
             if not self._marks.fits(tree, self._leaf_marks(tree)):
                 problems.append(f"a part of {called} was altered, is missing, or is of another version")
         if self.in_a_file and not self._marks.fits("people", self._leaf_marks("people")):
-            problems.append("the records that wait for a tick were altered")
+            people = "tags" if self.retains == "tags" else "records that wait for a tick"
+            problems.append(f"a part of the {people} was altered, or is of another version")
         meta, shapes = self._read_meta()
         if not hmac.compare_digest(seal(self._key, meta, shapes), meta.get("seal", "")):
             problems.append("the description of the publications and the budget was altered")
@@ -964,7 +999,7 @@ class Store(ABC):
                 lambda: (_remarked(post, new_key) for post in sorted(self._read_posts())),
                 meta,
                 spent=spent,
-                waiting_room=0 if spent is None or self.growth is None else self.capacity * self.together,
+                room=self.capacity * self.together if spent is not None and self._has_people else 0,
             )
 
     @property
@@ -975,6 +1010,8 @@ class Store(ABC):
     @property
     def _spent_chunks(self) -> int:
         """How many chunks of spent-bits there are; those of the tick that is open are there already."""
+        if self.retains == "tags":
+            return 0
         return chunks_for(self.capacity) * (1 if self.growth is None else self.growth.opened)
 
     @property

@@ -104,8 +104,8 @@ class SqliteStore(Store):
                 partial(blobs_of, self._db, "marks"),
                 partial(put_blobs, self._db, "marks"),
             )
-        if int(meta["format"]) >= 3 and (self.keeps_records or self.growth is not None):
-            self._people = BucketTable.opened(self._db, "people", meta, self._records.slot, self._key)
+        if int(meta["format"]) >= 3 and self._has_people:
+            self._people = BucketTable.opened(self._db, "people", meta, self._slot, self._key)
             if not self.keeps_records:
                 self._people.noted = partial(self._marks.changed, "people")
         if int(meta["format"]) >= 3 and self.keeps_records:
@@ -365,7 +365,7 @@ class SqliteStore(Store):
         """The tables of its file."""
         if self.keeps_records:
             return (*ALWAYS, *WITH_RECORDS)
-        return (*ALWAYS, *WITH_BITS, *(() if self.growth is None else ("people",)))
+        return (*ALWAYS, *WITH_BITS, *(("people",) if self._has_people else ()))
 
     # -- reading and writing
 
@@ -386,7 +386,7 @@ class SqliteStore(Store):
 
     def _leaf_marks(self, tree: str) -> list[bytes]:
         if tree == "people":
-            return self._people.marks() if self.growth is not None else []
+            return self._people.marks() if self._has_people else []
         if tree == "spent":
             rows = self._db.execute("SELECT number, data FROM spent ORDER BY number")
             return [chunk_mark(self._key, "spent", n, data[:-MARK]) for n, data in rows]
@@ -459,7 +459,7 @@ class SqliteStore(Store):
             self._reseal(meta | self._people.meta, shapes)
 
     def _records_are_intact(self) -> bool:
-        return (self.growth is None and not self.keeps_records) or self._people.is_intact()
+        return not self._has_people or self._people.is_intact()
 
     def _read_posts(self, number: int | None = None) -> Iterator[Post]:
         posts = joined_posts(self._pieces.slots()) if self.keeps_records else iter(())
@@ -504,8 +504,8 @@ class SqliteStore(Store):
             fill_held(self._db, self._key, range(chunk, after), {})
 
     def _slots(self) -> Iterator[Given]:
-        if self.growth is None and not self.keeps_records:
-            return iter([np.zeros((0, self._records.slot), dtype=np.uint8)])
+        if not self._has_people:
+            return iter([np.zeros((0, self._slot), dtype=np.uint8)])
         return self._people.slots()
 
     def _read_meta(self) -> tuple[dict[str, str], list[bytes]]:

@@ -1,6 +1,7 @@
 """The commands of daily use: show, delete, status, check, export."""
 
 import codecs
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -143,6 +144,18 @@ def delete(
     certificates: Annotated[
         Path | None, typer.Option(help="With --receipts: write a certificate for each to this new file.")
     ] = None,
+    rows: Annotated[
+        Path | None,
+        typer.Option(
+            help='In a store of tags (retain = "tags"): a table with all rows of the people to delete.'
+        ),
+    ] = None,
+    salts: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --rows: the people's salts, as `publish` wrote them; else the table has a column salt."
+        ),
+    ] = None,
     where: Annotated[str, typer.Option(help="Not possible: it would read the data.", hidden=True)] = "",
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if an id is unknown.")] = False,
     unknown: Annotated[
@@ -169,11 +182,13 @@ def delete(
     if where:
         problem = "--where would read the data of those who stay, to find out who leaves."
         raise BadUsage(problem, "Ask the source for the ids, and give them with --from.")
-    if sum((bool(ids), source is not None, stdin, receipts is not None)) != 1:
-        remedy = "Give ids, or --from FILE, or --stdin, or --receipts FILE."
+    if sum((bool(ids), source is not None, stdin, receipts is not None, rows is not None)) != 1:
+        remedy = "Give ids, or --from FILE, or --stdin, or --receipts FILE, or --rows FILE."
         raise BadUsage("the people to delete must come from exactly one place.", remedy)
     if receipts is not None and unknown is not None:
         raise BadUsage("--unknown lists ids, and receipts have none.", "Leave it out.")
+    if salts is not None and rows is None:
+        raise BadUsage("--salts belong to the rows of --rows.", "Add --rows FILE.")
     if receipts is None and certificates is not None:
         raise BadUsage("a certificate is for a receipt.", "Add --receipts FILE.")
     if column and source is None:
@@ -182,6 +197,16 @@ def delete(
         before = curator.status().version
         if receipts is not None:
             done = _delete_with(curator, receipts, certificates, fold_of(fold, fold_after))
+        elif rows is not None:
+            by_person = None if salts is None else _salts_of(salts)
+            with _lines_into(unknown) as record, bar("deleting") as progress:
+                done = curator.delete_rows(
+                    rows,
+                    by_person,
+                    fold=fold_of(fold, fold_after),
+                    progress=progress.advance,
+                    unknown=record,
+                )
         else:
             with (
                 _ids(ids, source, column) as people,
@@ -193,7 +218,7 @@ def delete(
         left = curator.left
         waits = not done.erased and (done.deleted or not curator.store.keeps_leavers)
         pending = curator.store.why_pending if waits else ""
-    named = "receipt" if receipts is not None else "id"
+    named = "receipt" if receipts is not None else "id" if rows is None else "person"
     return _deleted(done, before, left, pending, unknown, named, code=int(strict and done.unknown > 0))
 
 
@@ -219,6 +244,20 @@ def _delete_with(curator: Given, receipts: Path, certificates: Path | None, fold
     return done
 
 
+def _salts_of(path: Path) -> dict[str, str]:
+    """People's salts, from the lines of JSON that `publish` wrote."""
+    salts: dict[str, str] = {}
+    with _lines_of(path) as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                salts |= {str(given["person"]): str(given["salt"]) for given in [json.loads(line)]}
+            except (ValueError, KeyError, TypeError, RecursionError):
+                raise BadFile(
+                    str(path), f"line {number} is not a salt.", 'Each line is {"person": …, "salt": …}.'
+                ) from None
+    return salts
+
+
 def _deleted(
     done: Given, before: int, left: float, pending: str, unknown: Path | None, named: str, *, code: int
 ) -> Result:
@@ -233,14 +272,7 @@ def _deleted(
     text: Json = {"deleted": f"{done.deleted:,} {'person' if done.deleted == 1 else 'people'}"}
     if done.unknown:
         where = f": {unknown}" if unknown is not None else ""
-        one = done.unknown == 1
-        is_, was = ("is", "was") if one else ("are", "were")
-        why = (
-            f"{was} used before"
-            if named == "receipt"
-            else f"{is_} not in the store (never there, or deleted)"
-        )
-        text["unknown"] = f"{done.unknown:,} {named}{'' if one else 's'} {why}{where}"
+        text["unknown"] = f"{done.unknown:,} {_unknown_in_words(named, done.unknown)}{where}"
     if done.held:
         text["held back"] = f"{done.held:,} in total; the publications change when they are folded in"
     moved = done.version != before
@@ -249,6 +281,16 @@ def _deleted(
         text["erased"] = f"pending: {pending}" if pending else "yes"
         text["spent"] = f"ε 0   ({left:.4g} left)"
     return Result(facts, text, code=code)
+
+
+def _unknown_in_words(named: str, count: int) -> str:
+    one = count == 1
+    if named == "receipt":
+        return "receipt was used before" if one else "receipts were used before"
+    if named == "person":
+        who = "person has" if one else "people have"
+        return f"{who} not these rows and this salt in the store (never, or no longer)"
+    return f"{'id is' if one else 'ids are'} not in the store (never there, or deleted)"
 
 
 def fold_of(people: int | None, after: str) -> Given:

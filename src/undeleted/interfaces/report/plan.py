@@ -61,6 +61,12 @@ RETAINED = {  # what a breach, a lost receipt and `check` mean
         "what is published and how many have left; receipts cannot be written again, so somebody who lost",
         "theirs cannot leave, and `check` cannot show that the noise was conserved",
     ],
+    "tags": [
+        'the store will keep a salted tag of everybody (retain = "tags"): its file and key tell a thief only',
+        "what is published and how many have left, unless the thief has rows and their salts, too; a person",
+        "leaves with their rows and their salt, which cannot be written again; `check` cannot show that the",
+        "noise was conserved",
+    ],
 }
 
 
@@ -71,7 +77,7 @@ def plan(spec: Spec, rows: int) -> Result:
     expected = _all_expected(spec.mechanisms, rows, spec.budget.delta)
     cells = sum(publication.cells for publication in expected)
     seconds = (cells * NANOSECONDS + rows * PER_ROW) / 1e9
-    size = bytes_of(spec.schema, spec.mechanisms, rows, spec.capacity)
+    size = bytes_of(spec.schema, spec.mechanisms, rows, spec.capacity, tags=spec.retain == "tags")
     facts = {
         "retain": spec.retain,
         "rows": rows,

@@ -71,6 +71,10 @@ def _kept(store: Given) -> Json:
     if store.keeps_records:
         return {}
     each = "a tick" if store.growth is not None else "in all"
+    if store.retains == "tags":
+        return {
+            "records": f"none are kept: people leave with their rows and salts, at most {store.capacity:,}"
+        }
     return {"records": f"none are kept: people leave with receipts, at most {store.capacity:,} {each}"}
 
 

@@ -14,9 +14,11 @@ from support.estimators import GROWN, NAMES, OF_NUMBERS, SETTINGS, WITHOUT_Y, ma
 from undeleted.errors import (
     BadBounds,
     BadBudget,
+    BadSetting,
     ForgottenTooMany,
     MissingBounds,
     PrivacyLeakWarning,
+    RecordNotFound,
     RefitWarning,
     SeededNoiseWarning,
     TuningWarning,
@@ -219,6 +221,44 @@ def test_a_pickle_holds_no_rows_and_forgets_alike(name):
         model.forget(*gone)
         model._state = model._kept_of(copy.release_)
     assert len({pickle.dumps(model) for model in (few, more, large)}) == 1
+
+
+def test_with_salts_a_model_forgets_what_was_fitted_once_and_nothing_else(name):
+    data = rows(name, 40)
+    model = make(name, random_state=1)
+    salts = model.fit_salted(*taken(data, slice(None)))
+    plain = make(name, random_state=1).fit(*taken(data, slice(None)))
+    assert model.release_ == plain.release_
+    strangers = taken(rows(name, 40, seed=9), [0, 1])
+    refused = [
+        (strangers, salts[:2]),  # rows that were never fitted
+        (taken(data, [0, 1]), salts[[1, 0]]),  # the salts of other rows
+        (taken(data, [0, 0]), salts[[0, 0]]),  # the same row twice
+    ]
+    for given, their in refused:
+        with pytest.raises(RecordNotFound):
+            model.forget(*given, salts=their)
+    with pytest.raises(BadSetting, match="fitted with salts"):
+        model.forget(*taken(data, [0]))
+    with pytest.raises(BadSetting, match="rows of 16 bytes"):
+        model.forget(*taken(data, [0]), salts=salts)
+    with pytest.raises(BadSetting, match="fitted without salts"):
+        plain.forget(*taken(data, [0]), salts=salts[:1])
+    assert model.release_ == plain.release_, "nothing was subtracted"
+    gone = taken(data, [3, 5, 0])
+    copy = pickle.loads(pickle.dumps(model))
+    for each in (model, copy):
+        assert each.forget(*gone, salts=salts[[3, 5, 0]]).release_ == plain.forget(*gone).release_
+        plain = make(name, random_state=1).fit(*taken(data, slice(None)))
+        with pytest.raises(RecordNotFound):
+            each.forget(*taken(data, [5]), salts=salts[[5]])
+    assert pickle.dumps(model._salted) == pickle.dumps(copy._salted)
+    if name not in GROWN:
+        with pytest.raises(BadSetting, match="fitted with salts"):
+            model.partial_fit(*taken(data, slice(None)))
+    with pytest.warns(RefitWarning):
+        model.fit(*taken(data, slice(None)))
+    model.forget(*gone)  # without salts, as it was fitted now
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in GROWN])

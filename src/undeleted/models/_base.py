@@ -2,7 +2,8 @@
 
 fit       rows → codes on a public grid → mechanism.release: the only use of the data
 partial_fit   further people, as a batch with a release of its own: the releases add up
-forget    rows → codes → the mechanism's forget, from the release and these rows alone
+forget    rows → codes → the mechanism's forget, from the release and these rows alone; after `fit_salted`
+          only rows that were fitted
 answer    every fitted attribute, computed on first use and cached until the next deletion
 """
 
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
@@ -24,17 +26,19 @@ from undeleted.curate.releases.bootstrap import redrawn
 from undeleted.curate.releases.subtracting import Owned, Release, Subtracting
 from undeleted.curate.releases.units import spread_of
 from undeleted.errors import (
+    BadSetting,
     ForgottenTooMany,
     PrivacyLeakWarning,
     RefitWarning,
     SeededNoiseWarning,
     TuningWarning,
 )
-from undeleted.foundations.arrays import FloatArray, IntArray
+from undeleted.foundations.arrays import Array, FloatArray, IntArray
 from undeleted.foundations.coins import Coins, secure, seeded
 from undeleted.foundations.privacy import Noise, as_noise
 from undeleted.foundations.schema import Schema, Table
 from undeleted.foundations.types import Given
+from undeleted.models._salted_rows import SaltedRows
 from undeleted.models._types import Answers, Intervals, Labelled, Matrix, RowLabels
 from undeleted.models._warnings import warn
 
@@ -77,6 +81,12 @@ def restore_on_failure(
 def if_it_grows(method: Callable[Arguments, Model]) -> Callable[Arguments, Model]:
     """Decorate `partial_fit`: estimators whose shape was chosen from the first people do not have it."""
     decorated: Callable[Arguments, Model] = available_if(lambda model: model._grows)(method)
+    return decorated
+
+
+def if_it_has_rows(method: Callable[Arguments, Array]) -> Callable[Arguments, Array]:
+    """Decorate `fit_salted`: a recommender counts people's baskets, which have no codes row by row."""
+    decorated: Callable[Arguments, Array] = available_if(lambda model: model._has_rows)(method)
     return decorated
 
 
@@ -159,6 +169,7 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
         if mechanism.events is None:
             problem = f"{type(self).__name__}: this budget makes no promise of differential privacy."
             warn(f"{problem} Give an ε.", PrivacyLeakWarning)
+        self.__dict__.pop("_salted", None)
         self._mechanism = self._of_a_batch = mechanism
         self._batches = 1
         self._state = self._kept_of(mechanism.release(totals, self._coins()))
@@ -178,6 +189,8 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
         if "_state" not in self.__dict__:
             fitted: ForgettingEstimator = self.fit(X) if y is None else self.fit(X, y)
             return fitted
+        if "_salted" in self.__dict__:
+            raise BadSetting("this model was fitted with salts.", "Fit a model of its own on the new rows.")
         batch = self._of_a_batch.release(Arrays(_table(self._of_a_batch, self._codes(X, y))), self._coins())
         self._state.value += batch.value
         self._batches += 1
@@ -193,15 +206,40 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"rows_per_person must be a whole number, got {self.rows_per_person!r}.")
         return int(self.rows_per_person)
 
-    def forget(self, X: Matrix, y: RowLabels | None = None) -> "ForgettingEstimator":
+    @if_it_has_rows
+    def fit_salted(self, X: Matrix, y: RowLabels | None = None) -> Array:
+        """Fit, and return a salt for every row: `forget` then refuses rows that were never fitted, or twice.
+
+        Keep the salts beside the rows, and apart from the model, which keeps a keyed tag of every row and its
+        salt: so it tells how many rows are left, and nothing about them.
+        """
+        _ = self.fit(X) if y is None else self.fit(X, y)
+        self._salted, salts = SaltedRows.issued(self._codes(X, y))
+        return salts
+
+    def forget(
+        self, X: Matrix, y: RowLabels | None = None, salts: ArrayLike | None = None
+    ) -> "ForgettingEstimator":
         """Subtract rows, using only what was published and these rows; it spends no ε.
 
-        Nothing checks whether the rows were ever fitted: other rows are subtracted all the same.
+        Nothing checks whether the rows were ever fitted: other rows are subtracted all the same.  After
+        `fit_salted`, give the `salts` of the rows: if one of them was not fitted, or was forgotten, this is
+        an error, and nothing is subtracted.
         """
         self._require_fitted()
+        salted: SaltedRows | None = self.__dict__.get("_salted")
+        if (salts is None) != (salted is None):
+            problem = (
+                "this model was fitted with salts." if salted else "this model was fitted without salts."
+            )
+            raise BadSetting(problem, "`forget` takes the salts that `fit_salted` returned, and no others.")
         if not rows_in(X):
             return self  # there is nothing to forget
-        self._state = self._mechanism.forget(self._state, self._contribution(self._codes(X, y)))
+        codes = self._codes(X, y)
+        contribution = self._contribution(codes)
+        if salted is not None:
+            salted.take(codes, salts)
+        self._state = self._mechanism.forget(self._state, contribution)
         self._kept = {}
         self._warn_of_too_many()
         return self
@@ -281,6 +319,7 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
         return self._answers(values)
 
     _grows = True  # whether further people can be taken in; a shape that grew was chosen from the first
+    _has_rows = True  # whether every row has codes of its own
     _numbers: tuple[str, ...] = ()  # the fitted attributes that have intervals
     _solved_with: tuple[str, ...] = ()  # parameters that may change after fitting: they spend nothing
 

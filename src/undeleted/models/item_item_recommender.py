@@ -202,6 +202,7 @@ class ItemItemRecommender(ForgettingEstimator):
         return len(baskets), people.astype(np.int64), np.array(flat, dtype=np.int64)
 
     _grows = False
+    _has_rows = False
 
     def _codes(self, X: Given, y: Given) -> Given:
         return self._baskets(X)

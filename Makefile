@@ -61,14 +61,16 @@ mutants: $(VENV)/.services  ## break the source in named ways; the named test mu
 faults: faults-sqlite faults-postgres faults-service  ## kill processes, drop connections, let eight processes delete at once; check the stores afterwards
 
 faults-sqlite: $(VENV)/.services
-	cd tests && ../$(BIN)/python -m support.kills --kills 200
+	cd tests && ../$(BIN)/python -m support.kills --kills 120
+	cd tests && ../$(BIN)/python -m support.kills --kills 80 --receipts
 	cd tests && ../$(BIN)/python -m support.growing_kills --kills $(GROWING_KILLS)
 
 faults-service: $(VENV)/.services
 	cd tests && ../$(BIN)/python -m support.service_kills --kills 52
 
 faults-postgres: $(VENV)/.services
-	cd tests && ../$(BIN)/python -m support.kills --kills 50 --postgres
+	cd tests && ../$(BIN)/python -m support.kills --kills 30 --postgres
+	cd tests && ../$(BIN)/python -m support.kills --kills 20 --postgres --receipts
 	cd tests && ../$(BIN)/python -m support.growing_kills --kills 12 --postgres
 	cd tests && ../$(BIN)/python -m support.drops --drops 52
 	cd tests && ../$(BIN)/python -m support.crowd --processes 8 --seconds 60

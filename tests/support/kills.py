@@ -1,10 +1,12 @@
 """Kill processes that publish and delete, and check the stores that they leave.
 
-    python -m support.kills --kills 200 [--postgres]   run it in the folder tests; exits 1 if a check fails
+    python -m support.kills --kills 200 [--postgres] [--receipts]   run it in the folder tests; exits 1 if a
+    check fails
 
 A child prints what it has acknowledged.  If a step is named, it also prints when it reaches that step, and
 waits there.  The parent sends SIGKILL at a random time or at that step.  Afterwards the store must open, be
-intact, and contain nobody whose deletion was acknowledged; nobody may have been subtracted twice.
+intact, and contain nobody whose deletion was acknowledged; nobody may have been subtracted twice.  With
+--receipts the store keeps no records, and people leave with their receipts.
 """
 
 import argparse
@@ -17,6 +19,7 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 from undeleted.curate.curator import Curator
@@ -29,7 +32,9 @@ AGE = Number("age", min=0, max=99)
 PEOPLE = Schema([AGE], id="id")
 DELETE_STEPS = ("taken", "subtracted", "held", "folded", "committed", "erased")
 PUBLISH_STEPS = ("key", "filled", "moved")
+ISSUED = "issued"  # the receipts are durable, and the store is not there yet
 INSIDE = ("taken", "subtracted", "held", "folded")  # steps inside a transaction
+RECEIPTS = "RECEIPTS_OF_KILLS"  # the variable of the environment that names the file of receipts
 
 
 def publications():
@@ -44,9 +49,23 @@ def rows(n):
     return {"id": [f"p{i}" for i in range(n)], "age": [i % 100 for i in range(n)]}
 
 
-def publish(path, n):
-    with Curator(PEOPLE, Budget(3.0), path) as curator:
-        curator.publish(rows(n), publications())
+def publish(path, n, receipts=None):
+    rules = {} if receipts is None else {"retain": "receipts", "capacity": 10_000}
+    with Curator(PEOPLE, Budget(3.0), path, **rules) as curator:
+        curator.publish(rows(n), publications(), receipts=receipts)
+
+
+def leave(curator, people, **settings):
+    """Delete people by id; or with their receipts, where the store keeps no records."""
+    if RECEIPTS not in os.environ:
+        return curator.delete(people, **settings)
+    return curator.delete_with([_receipts()[person] for person in people], **settings)
+
+
+@cache
+def _receipts():
+    lines = Path(os.environ[RECEIPTS]).read_text(encoding="utf-8").splitlines()
+    return {json.loads(line)["person"]: line for line in lines}
 
 
 # -- the child
@@ -74,13 +93,14 @@ def child(job, path, step, names):
     if job == "publish":
         for owner, name, at in _steps(path):
             _stop_after(owner, name, at, step)
-        publish(path, 500)
+        receipts = f"{os.environ[RECEIPTS]}.new" if RECEIPTS in os.environ else None
+        publish(path, 500, receipts)
         print("ack", flush=True)
         return
     fold = Fold(people=2, after=3600.0) if step in ("held", "folded") else None
     with Curator.open(path) as curator:
         kind: type[Store] = type(curator.store)
-        _stop_after(kind, "_take", "taken", step)
+        _stop_after(kind, "_spend" if RECEIPTS in os.environ else "_take", "taken", step)
         _stop_after(kind, "_subtract", "subtracted", step)
         _stop_after(kind, "_hold", "held", step)
         _stop_after(kind, "delete", "committed", step)
@@ -89,17 +109,21 @@ def child(job, path, step, names):
             _stop_after(kind, "_folded", "folded", step)
         print("open", flush=True)
         for name in names:
-            curator.delete(name, fold=fold)
+            leave(curator, [name], fold=fold)
             print(f"ack {name}", flush=True)
 
 
 def _steps(path):
     """Return the functions after which a publication can be stopped."""
+    from undeleted.curate.issuing import IssuingReceipts
+
+    issued = (IssuingReceipts, "finish", ISSUED)
     if not str(path).startswith("postgresql"):
-        return (sqlite, "write_key", "key"), (sqlite, "fill", "filled"), (os, "link", "moved")
+        return (sqlite, "write_key", "key"), issued, (sqlite, "fill", "filled"), (os, "link", "moved")
     from undeleted.curate.stores import _postgres_key, postgres
 
-    return (_postgres_key, "write_key", "key"), (postgres, "fill", "filled"), (postgres, "_commit", "moved")
+    filled, moved = (postgres, "fill", "filled"), (postgres, "_commit", "moved")
+    return (_postgres_key, "write_key", "key"), issued, filled, moved
 
 
 # -- the parent
@@ -143,8 +167,19 @@ def kill_after(process, acknowledged, seconds):
     return [line[4:] for line in said if line.startswith("ack ")]
 
 
-def run(folder, kills, seed=7, place=None):
+def run(folder, kills, seed=7, place=None, *, receipts=False):
     """Kill so many processes and return the facts.  `place` returns the path or URL of a named store."""
+    if not receipts:
+        return _run(folder, kills, seed, place, None)
+    os.environ[RECEIPTS] = str(Path(folder) / "receipts.jsonl")
+    try:
+        return _run(folder, kills, seed, place, os.environ[RECEIPTS])
+    finally:
+        del os.environ[RECEIPTS]
+        _receipts.cache_clear()
+
+
+def _run(folder, kills, seed, place, receipts):
     place = place or (lambda name: Path(folder) / f"{name}.db")
     rng = random.Random(seed)
     facts = {
@@ -155,12 +190,15 @@ def run(folder, kills, seed=7, place=None):
         "problems": [],
     }
     path, n = place("people"), 4000
-    publish(path, n)
+    publish(path, n, receipts)
     left = [f"p{i}" for i in range(n)]
+    with Curator.open(path) as curator:
+        facts["total"] = _total(curator) - n  # of the noise alone
     while facts["kills"] < kills:
         names, count = left[:40], facts["kills"]
         if count % 3 == 2 and count // 3 % 8 == 0:
-            _kill_a_publication(place(f"new{facts['kills']}"), rng.choice(PUBLISH_STEPS), facts)
+            steps = PUBLISH_STEPS if receipts is None else (*PUBLISH_STEPS, ISSUED)
+            _kill_a_publication(place(f"new{facts['kills']}"), rng.choice(steps), facts, receipts)
             continue
         if count % 2:
             step = rng.choice(DELETE_STEPS)
@@ -171,7 +209,12 @@ def run(folder, kills, seed=7, place=None):
         facts["kills"] += 1
         facts["acknowledged"] += len(done)
         left = _check_after_kill(path, left, done, facts)
+    del facts["total"]
     return facts
+
+
+def _total(curator):
+    return int(curator.show("table").release.value.sum())
 
 
 def _check_after_kill(path, left, done, facts):
@@ -179,7 +222,7 @@ def _check_after_kill(path, left, done, facts):
     with Curator.open(path) as curator:
         facts["problems"] += curator.check()
         state = curator.show("table").release.value.sum()
-        again = curator.delete(done)
+        again = leave(curator, done)
         if again.deleted or curator.show("table").release.value.sum() > state:
             facts["problems"].append("somebody whose deletion was acknowledged was still there")
         window = left[:40]
@@ -188,13 +231,16 @@ def _check_after_kill(path, left, done, facts):
             facts["problems"].append("acknowledged out of order")
         # the deletion in progress may have happened or not: deleting again makes it certain, once
         under_way = window[len(done) : len(done) + 1]
-        curator.delete(under_way)
+        leave(curator, under_way)
         facts["problems"] += curator.check()
-    settled = set(gone) | set(under_way)
-    return [name for name in left if name not in settled]
+        settled = set(gone) | set(under_way)
+        left = [name for name in left if name not in settled]
+        if not curator.status().held and _total(curator) != facts["total"] + len(left):
+            facts["problems"].append("somebody was subtracted twice, or not at all")
+    return left
 
 
-def _kill_a_publication(path, step, facts):
+def _kill_a_publication(path, step, facts, receipts):
     """A killed publication leaves no store or an intact one, and does not block the next one."""
     _, reached = kill_at(start("publish", path, step), step)
     facts["kills"] += 1
@@ -203,9 +249,12 @@ def _kill_a_publication(path, step, facts):
         with Curator.open(path) as curator:
             facts["problems"] += curator.check()
     else:
-        publish(path, 500)
+        publish(path, 500, None if receipts is None else f"{receipts}.again")
         with Curator.open(path) as curator:
             facts["problems"] += curator.check()
+    if receipts is not None:  # void, or of a store that nobody needs
+        for left in Path(receipts).parent.glob(f"{Path(receipts).name}.*"):
+            left.unlink()
 
 
 def main():
@@ -217,6 +266,7 @@ def main():
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--postgres", action="store_true", help="on a server of its own")
+    parser.add_argument("--receipts", action="store_true", help="in a store that keeps no records")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         place = None
@@ -229,7 +279,7 @@ def main():
             def place(name):
                 return server.url(name, Path(folder) / f"{name}.key")
 
-        facts = run(folder, options.kills, options.seed, place)
+        facts = run(folder, options.kills, options.seed, place, receipts=options.receipts)
     print(json.dumps(facts, indent=2))
     return int(bool(facts["problems"]) or not facts["inside_a_transaction"])
 

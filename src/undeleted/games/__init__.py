@@ -9,6 +9,7 @@
     simulator       the one generic simulator for every release-once mechanism: it calls `forget`
     with_leakage    the adapter of leaky mechanisms, and the simulator that receives g
     arrivals        a table that people join and leave, as an algorithm
+    breach          what a thief learns from a store that keeps no records, beyond what is published
     reductions      D3 ⇒ D2 ⇒ D1, and when they hold
     similarity      D5: measures of how close two worlds are
     transcript      (z0, y1, z1, …, yk, zk), saved and replayed

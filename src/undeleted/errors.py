@@ -37,11 +37,13 @@
     │   └── BadSpec               an invalid line in a spec
     ├── BadConnection             a database that cannot be reached, or has no such table
     ├── StoreError                a store that is locked, lacks its key, or was changed unexpectedly
+    │   ├── ReceiptsVoid          receipts for people who were not taken in
     │   ├── StoreGone             a store that was removed, or replaced by something else
     │   ├── TicksElsewhere        a copy of a table that grows: its ticks close in the original
     │   └── AlreadyPublished      a different spec from the published one
     ├── BadReceipt                a text that is not a receipt
     ├── FalseReceipt              a receipt that this data set did not sign
+    ├── VoidReceipt               a receipt that it signed, and that names nobody any more
     ├── Busy                      too much is requested at once
     ├── MissingBounds             an estimator without public bounds, classes or categories
     ├── UndeclaredValue           a label or category that an estimator does not declare
@@ -398,6 +400,14 @@ class StoreError(UndeletedError):
     """A store that is locked, lacks its key, or was changed unexpectedly."""
 
 
+class ReceiptsVoid(StoreError):
+    """Receipts that were written for people who were not taken in."""
+
+    def __init__(self, why: str) -> None:
+        problem = f"{why}; nobody was added, and the receipts are void."
+        super().__init__(problem, "Add them again: they get new receipts, and join at the next tick.")
+
+
 class StoreGone(StoreError):
     """A store that was removed, or replaced by something else: nobody would find what is written to it."""
 
@@ -442,6 +452,16 @@ class FalseReceipt(UndeletedError):
             "this receipt does not belong to this data set, or was altered; nothing was deleted.",
             "Give the complete receipt, as you received it; or go to the service that issued it.",
         )
+
+
+class VoidReceipt(UndeletedError):
+    """A receipt that this data set signed, and that names nobody any more."""
+
+    position: int = 0  # of several receipts, which
+
+    def __init__(self) -> None:
+        problem = "this receipt is void: the data set has written new ones since; nothing was deleted."
+        super().__init__(problem, "Leave with the receipt that replaced it.")
 
 
 class Busy(UndeletedError):

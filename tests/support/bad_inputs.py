@@ -333,7 +333,7 @@ CASES = {
         nothing,
         ("delete", "p01", "--stdin"),
         "the people to delete must come from exactly one place.\n"
-        "Give ids, or --from FILE, or --stdin, or --receipts FILE.",
+        "Give ids, or --from FILE, or --stdin, or --receipts FILE, or --rows FILE.",
         published=True,
     ),
     "a list that is missing": Bad(

@@ -64,6 +64,7 @@ from undeleted.errors import (
     StoreError,
     UndeletedError,
     UnknownName,
+    VoidReceipt,
     WeakDelta,
     WeakPrivacyWarning,
     WrongType,
@@ -457,9 +458,16 @@ class Curator(Joining):
         from undeleted.curate.issuing import IssuingReceipts, IssuingSalts
 
         kind = IssuingSalts if self._retained["retain"] == "tags" else IssuingReceipts
-        with receipts_to(receipts) as written:
+        with receipts_to(receipts, lambda _: self._surely_no_store()) as written:
             issue = kind(written, self._retained["capacity"], progress)
             self._store = create_store(self._place, replace(publishing, issue=issue))
+
+    def _surely_no_store(self) -> bool:
+        """Whether it is known that no store came to be."""
+        try:
+            return not store_exists(self._place)
+        except UndeletedError:
+            return False
 
     def _released(self, totals: Given, publications: Mapping[str, Given]) -> tuple[Json, Json]:
         """The releases, with noise, and the exact totals that it was added to."""
@@ -598,7 +606,7 @@ class Curator(Joining):
         for position, receipt in enumerate(_listed_receipts(given)):
             try:
                 inside.append(self._inside(receipt))
-            except (BadReceipt, FalseReceipt) as error:
+            except (BadReceipt, FalseReceipt, VoidReceipt) as error:
                 error.position = position
                 raise
         return self._delete_claims(inside, fold, progress)
@@ -676,10 +684,14 @@ class Curator(Joining):
         """The certificate for a receipt with which somebody has left; ask for it after the deletion."""
         from undeleted.curate.receipts import Receipt, token_in
 
-        self._inside(receipt)
+        inside = self._inside(receipt)
         parsed = Receipt.parse(token_in(_text_of(receipt)))
-        progress = None if self.store.keeps_records else self.store.progress
-        return self._issuer.certificate(parsed, progress)
+        if self.store.keeps_records:
+            return self._issuer.certificate(parsed)
+        if not self.store.is_spent(inside):
+            problem = "nobody has left with this receipt; a certificate would be false."
+            raise BadSetting(problem, "Delete with it first.")
+        return self._issuer.certificate(parsed, self.store.acknowledged)
 
     @property
     def _issuer(self) -> "Issuer":
@@ -694,9 +706,10 @@ class Curator(Joining):
         """What a receipt of this data set names; one that is not genuine is refused."""
         from undeleted.curate.receipts import Receipt, token_in
 
-        inside = self._issuer.inside(Receipt.parse(token_in(_text_of(receipt))))
+        parsed = Receipt.parse(token_in(_text_of(receipt)))
+        inside = self._issuer.inside(parsed)
         if inside is None:
-            raise FalseReceipt
+            raise VoidReceipt if self._issuer.is_genuine(parsed) else FalseReceipt
         return inside
 
     def delete_tagged(
@@ -819,12 +832,13 @@ class Curator(Joining):
         """
         problems = self.store.check()
         if since:
-            now = self.store.progress
-            then = max(self._issuer.progress_in(certificate.strip()) for certificate in since)
-            if now < then:
+            now = self.store.acknowledged
+            given = [self._issuer.progress_in(certificate.strip()) for certificate in since]
+            then = tuple(max(each) for each in zip(*given, strict=True))
+            if now[0] < then[0] or now[1] < then[1]:
                 problems.append(
-                    f"it is at version {now[0]} with {now[1]:,} held back, and acknowledged a deletion at "
-                    f"version {then[0]} with {then[1]:,}: it is an older copy, and people who left are in it"
+                    f"it is at version {now[0]} after {now[1]:,} receipts, and acknowledged one at version "
+                    f"{then[0]} after {then[1]:,}: it is an older copy, and people who left are in it"
                 )
         return problems
 

@@ -24,6 +24,10 @@ LONGEST_NAME = 200  # characters of a file's name
 class Destination(Protocol):
     """Where receipts go."""
 
+    @property
+    def placed(self) -> bool:
+        """Whether all of them are durable, under their name."""
+
     def write(self, person: str, line: str) -> None:
         """One person's receipt, as a line of JSON."""
 
@@ -38,35 +42,40 @@ class ToFile:
     """Receipts as lines of a file that only its owner can read; it is complete or not there."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._scratch = path, path.with_name(f"{path.name}.unfinished")
+        self._path, self.placed = path, False
         _refuse(path)
-        self._scratch.unlink(missing_ok=True)
         with _writable(path):
-            descriptor = os.open(self._scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            descriptor, scratch = tempfile.mkstemp(".unfinished", f"{path.name}.", path.parent)
+        self._scratch = Path(scratch)  # its name is its own: another process may write to the same path
         self._file = os.fdopen(descriptor, "w", encoding="utf-8", newline="\n")
 
     def write(self, person: str, line: str) -> None:
-        self._file.write(line + "\n")
+        with _writable(self._path):
+            self._file.write(line + "\n")
 
     def finish(self) -> None:
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
-        _refuse(self._path)
-        os.replace(self._scratch, self._path)
-        sync(self._path.absolute().parent)
+        with _writable(self._path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            _place(self._scratch, self._path, os.link)
+            self.placed = True
+            self._scratch.unlink()
+            sync(self._path.absolute().parent)
 
     def undo(self) -> None:
-        self._file.close()
-        for path in (self._scratch, self._path):
-            path.unlink(missing_ok=True)
+        with suppress(OSError):  # what could not be written yet
+            self._file.close()
+        self._scratch.unlink(missing_ok=True)
+        if self.placed:
+            self._path.unlink(missing_ok=True)
 
 
 class ToFolder:
     """A file for each person's receipt, in a new folder that only its owner can read."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._path, self.placed = path, False
         _refuse(path)
         with _writable(path):
             scratch = tempfile.mkdtemp(prefix=f"{path.name}.", suffix=".unfinished", dir=path.parent)
@@ -75,25 +84,28 @@ class ToFolder:
     def write(self, person: str, line: str) -> None:
         name = quote(person.encode("utf-8", "surrogatepass"), safe="")
         if len(name) > LONGEST_NAME or name in (".", "..", ""):
-            name = blake2b(name.encode(), digest_size=32).hexdigest()
-        descriptor = os.open(self._scratch / f"{name}.json", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(line + "\n")
-            file.flush()
-            os.fsync(descriptor)
+            name = "+" + blake2b(name.encode(), digest_size=32).hexdigest()  # no name of the others has a +
+        with _writable(self._path):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            descriptor = os.open(self._scratch / f"{name}.json", flags, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+                file.write(line + "\n")
+                file.flush()
+                os.fsync(descriptor)
 
     def finish(self) -> None:
-        sync(self._scratch)
-        _refuse(self._path)
-        os.rename(self._scratch, self._path)
-        sync(self._path.absolute().parent)
+        with _writable(self._path):
+            sync(self._scratch)
+            _place(self._scratch, self._path, os.rename)
+            self.placed = True
+            sync(self._path.absolute().parent)
 
     def undo(self) -> None:
-        for folder in (self._scratch, self._path):
-            with suppress(FileNotFoundError):
-                for file in folder.iterdir():
-                    file.unlink()
-                folder.rmdir()
+        folder = self._path if self.placed else self._scratch
+        with suppress(FileNotFoundError):
+            for file in folder.iterdir():
+                file.unlink()
+            folder.rmdir()
 
 
 @dataclass(frozen=True)
@@ -101,6 +113,7 @@ class ToCallback:
     """Receipts for a function; they are void if what follows raises an error."""
 
     function: Sink
+    placed = False  # there is nothing to undo
 
     def write(self, person: str, line: str) -> None:
         self.function(line)
@@ -118,6 +131,16 @@ def _refuse(path: Path) -> None:
         raise BadFile(str(path), "already exists; nothing was done.", "Name another file.")
 
 
+def _place(scratch: Path, path: Path, place: Callable[[Path, Path], object]) -> None:
+    """Give what is complete its name, unless something has that name by now."""
+    _refuse(path)
+    try:
+        place(scratch, path)
+    except FileExistsError:
+        _refuse(path)
+        raise
+
+
 @contextmanager
 def _writable(path: Path) -> Iterator[None]:
     try:
@@ -128,10 +151,13 @@ def _writable(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def receipts_to(place: Given) -> Iterator[Destination]:
+def receipts_to(
+    place: Given, void: Callable[[BaseException], bool] = lambda error: False
+) -> Iterator[Destination]:
     """Where receipts go: a file, a new folder (a path that ends with /), or a function of a line of JSON.
 
-    If the block fails, nothing of them is left.
+    If the block fails, nothing of them is left, unless they were complete.  Then they are kept: nobody else
+    has them, and they may be valid.  `void` says of an error whether they surely are not.
     """
     destination: Destination
     if callable(place):
@@ -144,6 +170,7 @@ def receipts_to(place: Given) -> Iterator[Destination]:
         raise BadSetting(problem, "Give a path, a path that ends with / for a file each, or a function.")
     try:
         yield destination
-    except BaseException:
-        destination.undo()
+    except BaseException as error:
+        if not destination.placed or void(error):
+            destination.undo()
         raise

@@ -13,7 +13,7 @@ from pathlib import Path
 from undeleted.curate import files
 from undeleted.curate.stores import Added, Corrected, Store, Watermark
 from undeleted.curate.tick_clock import TickClock, moment
-from undeleted.errors import BadColumns, BadSetting, RejectedValue, TicksElsewhere, WrongType
+from undeleted.errors import BadColumns, BadSetting, ReceiptsVoid, RejectedValue, TicksElsewhere, WrongType
 from undeleted.foundations.coins import Coins
 from undeleted.foundations.schema import Table
 from undeleted.foundations.types import Given
@@ -77,7 +77,7 @@ class Joining:
         from undeleted.curate.destinations import receipts_to
         from undeleted.curate.issuing import issue_to_newcomers
 
-        with receipts_to(receipts) as written:
+        with receipts_to(receipts, lambda error: isinstance(error, ReceiptsVoid)) as written:
             reserved = store.reserve(table, skip=skip)
             issue_to_newcomers(store, table, reserved, written)
             return store.admit(table, reserved)

@@ -10,9 +10,9 @@ All three are computed from the store's key and the id, or from the receipt.  So
 the same receipt, a replayed request gets the same certificate, and the store keeps no list of leavers.
 
 Where the store keeps no records, a receipt carries the person's own codes instead of a tag, encrypted, and
-cannot be issued again.  The certificate then says that the record is not counted any more, and carries the
-version of the store, encrypted with a new nonce: the curator can show with it that a store is not an older
-copy, and strangers learn nothing from it.
+cannot be issued again.  The certificate then says that the receipt is used.  It carries the version of the
+store and how many receipts were used, encrypted with a new nonce: the curator can see with it whether a store
+is an older copy, and strangers learn nothing from it.
 
 The statement of a certificate is true of any receipt, even a forged one.  So it means nothing unless the
 receipt is genuine: `check_certificate` checks both.
@@ -46,7 +46,7 @@ except ImportError as error:
 ISSUER = "undeleted"
 RECEIPT, CERTIFICATE = "undeleted-receipt", "undeleted-certificate"
 SAYS = "this data set holds no record that the receipt with this digest names"
-SAYS_WITHOUT_RECORDS = "this data set does not count the record in the receipt with this digest"
+SAYS_WITHOUT_RECORDS = "the receipt with this digest is used: its person has left this data set"
 LONGEST = 16_384  # most characters in a receipt
 _OPENING = 16
 _CLAIMS = {"iss", "aud", "sub", "seal"}
@@ -233,16 +233,16 @@ class Issuer(DataSet):
         return self._token(CERTIFICATE, claims)
 
     def progress_in(self, certificate: str) -> tuple[int, int]:
-        """How far the store was when it gave this certificate: its version, and people held back."""
+        """How far the store was when it gave this certificate: its version, and receipts used."""
         try:
             claims = jwt.decode(certificate, self.public, algorithms=["EdDSA"], audience=self.name)
             sealed = _decoded(claims["at"])
             data = self._versions.decrypt(sealed[16:], [claims["sub"].encode(), sealed[:16]])
-            version, held = _PROGRESS.unpack(data)
+            version, used = _PROGRESS.unpack(data)
         except (jwt.PyJWTError, InvalidTag, KeyError, ValueError, TypeError, AttributeError, struct.error):
             problem = "this is not a certificate that this store gave, with its version in it."
             raise NotGenuine(problem, "Give a certificate of deletion of a store without records.") from None
-        return version, held
+        return version, used
 
     def _token(self, kind: str, claims: dict[str, str]) -> str:
         """A signed JWT; the header of a kind is always the same, so that receipts have one form."""

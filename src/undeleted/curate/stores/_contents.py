@@ -53,6 +53,7 @@ class Contents(Protocol):
     together: int  # most rows per person
     mechanisms: Mapping[str, Given] | None  # if they were just published
     spent: list[bytes] | None  # the spent-bits of a store without records
+    used: int  # how many receipts were used
 
     @property
     def room(self) -> int:
@@ -118,7 +119,7 @@ class Additions:
 class Published:
     """The contents of a new store."""
 
-    state, held = State(), list[tuple[int, bytes]]()
+    state, held, used = State(), list[tuple[int, bytes]](), 0
 
     def __init__(self, publishing: Publishing, key: bytes) -> None:
         self._publishing, self._key = publishing, key
@@ -294,6 +295,7 @@ class Taken:
     mechanisms: Mapping[str, Given] | None = None
     spent: list[bytes] | None = None
     room: int = 0
+    used: int = 0
 
 
 def require_cap(people: int, most: int) -> None:

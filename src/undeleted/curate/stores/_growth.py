@@ -26,7 +26,7 @@ from undeleted.curate.stores._records import NEVER, SPAN, Records, Span, tag_of
 from undeleted.curate.stores._serials import Serials
 from undeleted.curate.stores._spent_bits import BITS, chunks_for, with_bits
 from undeleted.curate.stores._tick_rows import TICKS, TickRows
-from undeleted.errors import AlreadyJoined, BadBudget, BadSetting, StoreError, TicksElsewhere
+from undeleted.errors import AlreadyJoined, BadBudget, BadSetting, ReceiptsVoid, StoreError, TicksElsewhere
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.coins import Coins
 from undeleted.foundations.privacy.cohorts import Cohorts
@@ -340,9 +340,10 @@ def reserve(store: "Store", table: Table, *, skip: bool) -> Reserved:
     serials = order.take(int(used), len(rows)) + BITS * chunks_for(store.capacity) * growth.ticks
     if serials.size < len(rows):
         problem = f"more than {store.capacity:,} people would join at this tick; nobody was added."
-        raise BadSetting(
-            problem, "`capacity` in the spec is public and fixed: let the others join at the next tick."
+        remedy = (
+            "`capacity` is public and fixed, and failed attempts count: let others join at the next tick."
         )
+        raise BadSetting(problem, remedy)
     _mark_spent(store, serials.tolist(), spent=True)
     store._write_state(store._state(write=True))
     store._reseal(meta | {"serials": f"{secret} {int(used) + len(rows)}"}, shapes)
@@ -353,10 +354,9 @@ def admit(store: "Store", table: Table, reserved: Reserved) -> Added:
     """Let people wait for the tick for which their serials were set aside; their receipts are valid now."""
     growth = _growing(store)
     if growth.ticks != reserved.tick:
-        problem = f"tick {reserved.tick} has closed meanwhile; nobody was added, and these receipts are void."
-        raise StoreError(problem, "Add them again: they get new receipts, and join at the next tick.")
+        raise ReceiptsVoid(f"tick {reserved.tick} has closed meanwhile")
     if there := store._there(list(reserved.rows)):
-        raise AlreadyJoined(len(there))
+        raise ReceiptsVoid(f"{len(there):,} of these people were added by somebody else meanwhile")
     packed = store._records.pack(table, {}, growth.ticks)
     store._insert([tag + packed[row].tobytes() for tag, rows in reserved.rows.items() for row in rows])
     _mark_spent(store, reserved.serials, spent=False)
@@ -376,7 +376,8 @@ def tick(store: "Store", expected: int, coins: Coins, at: float) -> bool:
         return False
     growth.first.require_open(expected)
     meta, shapes = store._sealed_meta()
-    if not (store._records_are_intact() and store._state_is_intact()):
+    sound = store._records_are_intact() and store._people_are_current() and store._state_is_intact()
+    if not sound:
         problem = f"{store.path} is not intact: a record or the state was altered."
         raise StoreError(problem, "Run `undeleted check`.")
     exact = growth.exact(store._records, store._slots())

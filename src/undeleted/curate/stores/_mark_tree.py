@@ -3,7 +3,8 @@
     leaf      the keyed mark of a chunk: of cells, of what is held back, of spent bits
     page      the marks of 250 chunks, or of 250 pages below it
     head      of each tree: how many leaves it has, and the mark of its top page
-    root      all heads; the mark of the state covers it, together with the version
+    used      a head without leaves: how many receipts were used; it only increases
+    root      all heads; the mark of the state covers it, together with the version and the seal
 
 An altered chunk does not fit its mark.  A chunk of an earlier version does, but its mark does not fit the
 page; a page does not fit the root.  A change checks what it replaces, so it never confirms an alteration.
@@ -18,7 +19,7 @@ from undeleted.curate.stores._sealed import MARK, chunk_mark
 from undeleted.errors import StoreError
 
 FAN = 250  # marks on a page
-TREES = ("cells", "held", "spent", "people")
+TREES = ("cells", "held", "spent", "people", "used")
 COUNT = 8
 Pages: TypeAlias = Mapping[int, bytes]
 
@@ -39,12 +40,23 @@ class MarkTree:
         write: Callable[[Pages], None],
     ) -> None:
         self._key, self._path, self._read, self._write = key, path, read, write
-        self._changes: dict[str, dict[int, tuple[bytes, bytes]]] = {}
-        self._wholes: dict[str, list[bytes]] = {}
+        self.begin()
 
     def begin(self) -> None:
-        """Forget the changes of a transaction that was rolled back."""
-        self._changes, self._wholes = {}, {}
+        """A transaction begins; forget the changes of one that was rolled back."""
+        self._changes: dict[str, dict[int, tuple[bytes, bytes]]] = {}
+        self._wholes: dict[str, list[bytes]] = {}
+        self._more_used = 0
+        self._before: bytes | None = None
+
+    def use(self, receipts: int) -> None:
+        """Note that so many receipts were used."""
+        self._more_used += receipts
+
+    @property
+    def used(self) -> int:
+        """How many receipts were ever used."""
+        return self._head(TREES.index("used"))[0] + self._more_used
 
     def changed(self, tree: str, leaf: int, before: bytes, after: bytes) -> None:
         """Note that a chunk was written: its mark before this transaction, and its mark now."""
@@ -75,14 +87,23 @@ class MarkTree:
         return marks
 
     def flush(self) -> tuple[bytes, bytes]:
-        """Write the pages of this transaction's changes; return the root before it, and the root now."""
-        before = self.root()
+        """Write the pages of all changes; return the root that the state has a mark of, and the root now."""
+        if self._before is None:
+            self._before = self.root()
         for tree, marks in self._wholes.items():
             self._write(built(self._key, TREES.index(tree), marks))
         for tree, changes in self._changes.items():
             self._renew(TREES.index(tree), changes)
-        self.begin()
-        return before, self.root()
+        if self._more_used:
+            number = TREES.index("used")
+            head = page_number(number, 0, 0)
+            self._write({head: head_of_used(self.used)})
+        self._changes, self._wholes, self._more_used = {}, {}, 0
+        return self._before, self.root()
+
+    def marked(self, root: bytes) -> None:
+        """Note that the state has a mark of this root now."""
+        self._before = root
 
     def root(self) -> bytes:
         """All heads, as they are stored."""
@@ -92,10 +113,19 @@ class MarkTree:
 
     def fits(self, tree: str, marks: Sequence[bytes]) -> bool:
         """Whether these are the marks of the chunks that are stored, on every page."""
+        self.flush()
         expected = built(self._key, TREES.index(tree), marks)
         there = self._read(list(expected))
         empty = bytes(COUNT + MARK)
         return all(hmac.compare_digest(there.get(n, empty), page) for n, page in expected.items())
+
+    def numbers(self) -> set[int]:
+        """The numbers of all pages that there must be."""
+        pages = set[int]()
+        for tree in range(len(TREES)):
+            width = 0 if TREES[tree] == "used" else self._head(tree)[0]
+            pages |= built(self._key, tree, [b""] * width).keys()
+        return pages
 
     def _head(self, tree: int) -> tuple[int, bytes]:
         number = page_number(tree, 0, 0)
@@ -137,6 +167,11 @@ class MarkTree:
     def _altered(self) -> StoreError:
         problem = f"{self._path} is damaged: a part of it is of another version; nothing was changed."
         return StoreError(problem, "Restore the store and its key from the same backup.")
+
+
+def head_of_used(receipts: int) -> bytes:
+    """The head that says how many receipts were used."""
+    return receipts.to_bytes(COUNT, "little") + bytes(MARK)
 
 
 def built(key: bytes, tree: int, marks: Sequence[bytes]) -> dict[int, bytes]:

@@ -5,7 +5,7 @@ its board.  The state and each person's record have their own marks.  So alterat
 """
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 
 from undeleted.foundations.arrays import IntArray
@@ -56,6 +56,12 @@ def state_mark(key: bytes, state: tuple[Given, ...], root: bytes = b"") -> bytes
 def chunk_mark(key: bytes, table: str, chunk: int, data: bytes) -> bytes:
     message = table.encode() + struct.pack("<q", chunk) + data
     return blake2b(message, key=key, person=b"undeleted-chunk", digest_size=MARK).digest()
+
+
+def spent_marks(key: bytes, rows: Iterable[tuple[int, bytes]]) -> list[bytes]:
+    """The marks of chunks of spent-bits; of none that was altered."""
+    marks = ((chunk_mark(key, "spent", number, data[:-MARK]), data[-MARK:]) for number, data in rows)
+    return [mark if mark == stored else b"" for mark, stored in marks]
 
 
 def record_mark(key: bytes, tag: bytes, rows: bytes) -> bytes:

@@ -10,7 +10,7 @@ from undeleted.curate.stores._bucket_table import BucketTable, randomise
 from undeleted.curate.stores._buckets import TAG
 from undeleted.curate.stores._contents import Contents, require_cap
 from undeleted.curate.stores._held_back import NONCE
-from undeleted.curate.stores._mark_tree import TREES, built, page_number
+from undeleted.curate.stores._mark_tree import TREES, built, head_of_used, page_number
 from undeleted.curate.stores._pieces import pieces_of
 from undeleted.curate.stores._sealed import MARK, chunk_mark, seal, state_mark
 from undeleted.curate.stores._store import CHUNK
@@ -76,13 +76,18 @@ def _fill_without_records(
     heads = b""
     for number, tree in enumerate(TREES):
         pages = built(key, number, trees.get(tree, []))
+        if tree == "used":
+            pages[page_number(number, 0, 0)] = head_of_used(contents.used)
         put_blobs(db, "marks", pages)
         heads += pages[page_number(number, 0, 0)]
     meta = contents.meta() | people
     meta["seal"] = seal(key, meta, contents.shapes)
     db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
     state = astuple(contents.state)
-    db.execute("INSERT INTO state VALUES (1, ?, ?, ?, ?, ?)", (*state, state_mark(key, state, heads)))
+    db.execute(
+        "INSERT INTO state VALUES (1, ?, ?, ?, ?, ?)",
+        (*state, state_mark(key, state, heads + meta["seal"].encode())),
+    )
     db.execute("COMMIT")
 
 

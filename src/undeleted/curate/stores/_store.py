@@ -252,18 +252,24 @@ class Store(ABC):
     def _put_state(self, state: State, mark: bytes) -> None:
         """Write the state and its mark."""
 
-    def _write_state(self, state: State) -> None:
-        """Write the state, with a mark that covers every chunk that this transaction has changed."""
-        root = b""
+    def _write_state(self, state: State, sealed: str | None = None) -> None:
+        """Write the state, with a mark that covers the seal and every chunk that this transaction changed.
+
+        `sealed` is the seal that the mark in the store covers, if this transaction has written another.
+        """
+        covered = b""
         if not self.keeps_records:
             before, root = self._marks.flush()
-            known = state_mark(self._key, astuple(self._state()), before)
+            earlier = before + (self._seal if sealed is None else sealed).encode()
+            known = state_mark(self._key, astuple(self._state()), earlier)
             if not hmac.compare_digest(known, self._state_mark()):
                 problem = (
                     f"{self.path} is damaged: the version or the marks were altered; nothing was changed."
                 )
                 raise StoreError(problem, DAMAGED)
-        self._put_state(state, state_mark(self._key, astuple(state), root))
+            self._marks.marked(root)
+            covered = root + self._seal.encode()
+        self._put_state(state, state_mark(self._key, astuple(state), covered))
 
     _marks: MarkTree  # of a store without records
 
@@ -535,14 +541,16 @@ class Store(ABC):
             meta["facts"] = json.dumps(self.facts | {"retain": "receipts", "capacity": capacity, "left": 0.0})
             held = self._read_held(range(self._chunks[-1]))
             self._replace_records()
-            self._reseal(meta, shapes)
+            self._reseal(meta, shapes, covered=False)
             spent = [bytes(CHUNK_BYTES)] * chunks_for(capacity)
             marks = [chunk_mark(self._key, "spent", n, data) for n, data in enumerate(spent)]
             self._put_spent({n: data + marks[n] for n, data in enumerate(spent)})
-            for tree in ("cells", "held", "spent", "people"):
-                self._marks.replaced(tree, self._leaf_marks(tree) if tree != "held" or held else [])
+            for tree in ("cells", "held", "spent", "people", "used"):
+                self._marks.replaced(
+                    tree, self._leaf_marks(tree) if (tree != "held" or held) and tree != "used" else []
+                )
             _, root = self._marks.flush()
-            self._put_state(state, state_mark(self._key, astuple(state), root))
+            self._put_state(state, state_mark(self._key, astuple(state), root + self._seal.encode()))
 
     def _turn_into_receipts(self, people: Iterable[str], issue: Issue) -> None:
         """Write a receipt for each of these people who is there; refuse if anybody is not among them."""
@@ -590,20 +598,30 @@ class Store(ABC):
 
     def _state_is_intact(self) -> bool:
         """Whether the state is as it was written, and so is the root of all marks."""
-        root = b"" if self.keeps_records else self._marks.root()
-        return hmac.compare_digest(state_mark(self._key, astuple(self._state()), root), self._state_mark())
+        covered = b""
+        if not self.keeps_records:
+            covered = self._marks.flush()[0] + self._read_meta()[0].get("seal", "").encode()
+        return hmac.compare_digest(state_mark(self._key, astuple(self._state()), covered), self._state_mark())
 
     def _reseal(
-        self, meta: dict[str, str], shapes: Sequence[bytes], known: Mapping[str, Given] | None = None
+        self,
+        meta: dict[str, str],
+        shapes: Sequence[bytes],
+        known: Mapping[str, Given] | None = None,
+        *,
+        covered: bool = True,
     ) -> None:
         """Write changed metadata with their seal, and take them over.
 
         Inside the transaction: afterwards another process may have changed them again.  If this one is
         rolled back, the next finds another seal, and loads what is there.
         """
+        before = self._seal
         meta["seal"] = seal(self._key, meta, shapes)
         self._rewrite(meta)
         self._load(*self._read_meta(), known or self.mechanisms)
+        if covered and not self.keeps_records:
+            self._write_state(self._state(write=True), before)
 
     def _extending(self) -> AbstractContextManager[None]:
         """A write transaction during which nobody else may delete."""
@@ -643,7 +661,6 @@ class Store(ABC):
         much is computed and written for people who are not there, so that the time it takes does not reveal
         who is.
         """
-        self._require_claims(tags)
         with self._writing():
             done = self._delete(tags, fold, dummy_work)
         return done
@@ -652,8 +669,11 @@ class Store(ABC):
         """Refuse the tags of ids where nothing is kept that has one."""
         if not self.keeps_records and any(len(tag) != self.claims.size for tag in tags):
             raise KeepsNoRecords(self.retains)
+        if self.keeps_records and any(len(tag) != TAG for tag in tags):
+            raise BadSetting("these are not the tags of ids.", "This store keeps records: delete by id.")
 
     def _delete(self, tags: Sequence[bytes], fold: Fold | None, dummy_work: bool) -> Deleted:
+        self._require_claims(tags)  # another process may have turned records into receipts
         if self.growth is not None and fold is not None:
             problem = "a table that grows does not hold deletions back."
             raise BadSetting(problem, 'To hide who leaves, publish it with leavers = "hidden".')
@@ -700,6 +720,7 @@ class Store(ABC):
         after = with_bits(before, (claim.serial for claim in fresh.values()))
         if fresh or dummy_work:
             self._write_spent(before, after, dummy=dummy_work)
+            self._marks.use(len(fresh))
         if self.growth is not None:
             self._drop([claim.tag for claim in fresh.values() if self._waits(claim.rows)])
         rows = [row for claim in fresh.values() for row in claim.rows]
@@ -715,6 +736,25 @@ class Store(ABC):
         fresh = {data: claim for data, claim in read.items() if claim.tag in there}
         rows = [row for claim in fresh.values() for row in claim.rows]
         return rows, set(fresh), [self._records.blank] * (len(read) - len(fresh) if dummy_work else 0)
+
+    def is_spent(self, claim: bytes) -> bool:
+        """Whether somebody has left with the receipt that carries this."""
+        serial = self.claims.read(claim).serial
+        with self._reading():
+            there = self._read_spent([serial // BITS])
+        return serial // BITS in there and is_set(there[serial // BITS], serial)
+
+    @property
+    def acknowledged(self) -> tuple[int, int]:
+        """The version, and how many receipts were used: both only increase."""
+        with self._reading():
+            return self._state().version, self._marks.used
+
+    def refresh(self) -> None:
+        """See what another process has changed of what is published, and of how people leave."""
+        with self._reading():
+            if self._read_meta()[0].get("seal", "") != self._seal:
+                self._refresh()
 
     def presented(self, table: Table, people: Sequence[tuple[str, Sequence[int], bytes]]) -> list[bytes]:
         """The claims of people who leave, each with their rows of a table and their salt."""
@@ -840,6 +880,9 @@ class Store(ABC):
         """Inside a transaction: subtract all that is held back, if enough people have left or it is due."""
         if not state.held or (state.held < state.enough and state.due > time.time()):
             return state
+        if not (self.keeps_records or self._marks.fits("held", self._leaf_marks("held"))):
+            problem = f"{self.path} is damaged: what is held back is of another version; nothing was changed."
+            raise StoreError(problem, DAMAGED)
         emptied: dict[int, bytes] = {}
         for chunk, data in self._read_held(range(self._chunks[-1])).items():
             cells = unmasked(self._key, chunk, data)
@@ -849,6 +892,12 @@ class Store(ABC):
                 emptied[chunk] = masked(self._key, chunk, np.zeros_like(cells))
         self._write_held(emptied)
         return State(state.version + 1)  # no trace stays of when the first of them left
+
+    def _require_never_held(self) -> None:
+        """Refuse to begin to hold back where something was held back already: it was removed."""
+        if self._marks.leaves("held"):
+            problem = f"{self.path} is damaged: what was held back is gone; nothing was changed."
+            raise StoreError(problem, DAMAGED)
 
     def _held(self, number: int) -> IntArray:
         """The held-back sum of one publication."""
@@ -913,13 +962,28 @@ class Store(ABC):
         for tree, called in (("cells", "cells"), ("held", "what is held back"), ("spent", "spent-bits")):
             if not self._marks.fits(tree, self._leaf_marks(tree)):
                 problems.append(f"a part of {called} was altered, is missing, or is of another version")
-        if self.in_a_file and not self._marks.fits("people", self._leaf_marks("people")):
+        if (
+            len(self._leaf_marks("spent")) != self._spent_chunks
+            or self._mark_numbers() != self._marks.numbers()
+        ):
+            problems.append("spent-bits or marks are missing, or there are too many")
+        if not self._people_are_current():
             people = "tags" if self.retains == "tags" else "records that wait for a tick"
             problems.append(f"a part of the {people} was altered, or is of another version")
         meta, shapes = self._read_meta()
         if not hmac.compare_digest(seal(self._key, meta, shapes), meta.get("seal", "")):
             problems.append("the description of the publications and the budget was altered")
         return problems
+
+    def _people_are_current(self) -> bool:
+        """Whether those who wait for a tick, or tags, are of this version; a database cannot tell."""
+        if self.keeps_records or not self.in_a_file:
+            return True
+        return self._marks.fits("people", self._leaf_marks("people"))
+
+    @abstractmethod
+    def _mark_numbers(self) -> set[int]:
+        """The numbers of all pages of marks that are stored."""
 
     def _digest_now(self, key: bytes, posts: list[int] | None = None) -> str:
         """The digest of the noise that is in the store now."""
@@ -981,7 +1045,7 @@ class Store(ABC):
 
             spent = None
             if not self.keeps_records:
-                if problems := self._inauthentic():
+                if problems := self._problems():
                     raise StoreError(f"{self.path} is not intact ({problems[0]}).", "Run `undeleted check`.")
                 spent = [self._read_spent([n])[n] for n in range(self._spent_chunks)]
 
@@ -999,6 +1063,7 @@ class Store(ABC):
                 lambda: (_remarked(post, new_key) for post in sorted(self._read_posts())),
                 meta,
                 spent=spent,
+                used=0 if self.keeps_records else self._marks.used,
                 room=self.capacity * self.together if spent is not None and self._has_people else 0,
             )
 

@@ -64,7 +64,7 @@ from undeleted.curate.stores._postgres_place import (
     translated_error,
 )
 from undeleted.curate.stores._records import tag_of
-from undeleted.curate.stores._sealed import MARK, chunk_mark, mark, record_mark
+from undeleted.curate.stores._sealed import MARK, chunk_mark, mark, record_mark, spent_marks
 from undeleted.curate.stores._sqlite_place import key_of
 from undeleted.curate.stores._store import CHUNK, DAMAGED, UNREADABLE, Deleted, Fold, Moved, Store
 from undeleted.errors import AlreadyExists, StoreError, UndeletedError
@@ -101,7 +101,7 @@ class PostgresStore(Store):
         self, meta: Mapping[str, str], shapes: Sequence[bytes], known: Mapping[str, Given] | None
     ) -> None:
         super()._load(meta, shapes, known)
-        if not self.keeps_records:
+        if not self.keeps_records and "_marks" not in self.__dict__:  # it may have changes to write
             self._marks = MarkTree(
                 self._key, self.path, partial(self._blobs, "marks"), partial(self._put, "marks")
             )
@@ -457,7 +457,7 @@ class PostgresStore(Store):
     def _leaf_marks(self, tree: str) -> list[bytes]:
         if tree == "spent":
             rows = self._run("SELECT number, data FROM {}.spent ORDER BY number").fetchall()
-            return [chunk_mark(self._key, "spent", n, data[:-MARK]) for n, data in rows]
+            return spent_marks(self._key, rows)
         if tree == "held":
             rows = self._run("SELECT chunk, data FROM {}.held ORDER BY chunk").fetchall()
             return [chunk_mark(self._key, "held", n, data) for n, data in rows]
@@ -469,6 +469,9 @@ class PostgresStore(Store):
             for first, cells in publications
             for chunk in range(-(-cells.size // CHUNK))
         ]
+
+    def _mark_numbers(self) -> set[int]:
+        return {number for (number,) in self._run("SELECT number FROM {}.marks").fetchall()}
 
     def _cells_marks(self, chunks: Iterable[int]) -> dict[int, bytes]:
         """The marks of some chunks of cells, as they are now."""
@@ -578,6 +581,7 @@ class PostgresStore(Store):
                 "INSERT INTO {}.held SELECT n, %s FROM generate_series(0, %s) AS n", (empty, last_chunk)
             )
             if not self.keeps_records:
+                self._require_never_held()
                 self._marks.replaced("held", self._leaf_marks("held"))
         if not self.keeps_records:
             there = self._read_held(list(held))

@@ -30,7 +30,7 @@ from undeleted.curate.stores._migrations import migrate
 from undeleted.curate.stores._pieces import SLOT, how_many, joined_posts, piece_tag, pieces_of
 from undeleted.curate.stores._presence import Presence
 from undeleted.curate.stores._records import tag_of
-from undeleted.curate.stores._sealed import MARK, chunk_mark, mark
+from undeleted.curate.stores._sealed import MARK, chunk_mark, mark, spent_marks
 from undeleted.curate.stores._sqlite_filling import (
     ALWAYS,
     WITH_BITS,
@@ -97,7 +97,7 @@ class SqliteStore(Store):
         self, meta: Mapping[str, str], shapes: Sequence[bytes], known: Mapping[str, Given] | None
     ) -> None:
         super()._load(meta, shapes, known)
-        if not self.keeps_records:
+        if not self.keeps_records and "_marks" not in self.__dict__:  # it may have changes to write
             self._marks = MarkTree(
                 self._key,
                 self.path,
@@ -389,10 +389,13 @@ class SqliteStore(Store):
             return self._people.marks() if self._has_people else []
         if tree == "spent":
             rows = self._db.execute("SELECT number, data FROM spent ORDER BY number")
-            return [chunk_mark(self._key, "spent", n, data[:-MARK]) for n, data in rows]
+            return spent_marks(self._key, rows)
         return [
             bytes(data[-MARK:]) for (data,) in self._db.execute(f"SELECT data FROM {tree} ORDER BY chunk")
         ]
+
+    def _mark_numbers(self) -> set[int]:
+        return {number for (number,) in self._db.execute("SELECT number FROM marks")}
 
     def _state_mark(self) -> bytes:
         [(stored_mark,)] = self._db.execute("SELECT mark FROM state")
@@ -455,6 +458,8 @@ class SqliteStore(Store):
 
     def _insert(self, slots: Sequence[bytes]) -> None:
         if self._people.add(slots, self.together):
+            if not self.keeps_records:
+                self._marks.replaced("people", self._people.marks())
             meta, shapes = self._sealed_meta()
             self._reseal(meta | self._people.meta, shapes)
 
@@ -478,6 +483,7 @@ class SqliteStore(Store):
         if held and not rows:  # all chunks at once and in order, so that SQLite never moves one
             fill_held(self._db, self._key, range(self._chunks[-1]), {})
             if not self.keeps_records:
+                self._require_never_held()
                 self._marks.replaced("held", self._leaf_marks("held"))
         before = {} if self.keeps_records else self._held_marks(held)
         randomise(self._db, "held", "chunk", (c for c, d in held.items() if not any(d)))

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from undeleted.errors import BadFile, BadReceipt, BadSetting, BadUsage, FalseReceipt
+from undeleted.errors import BadFile, BadReceipt, BadSetting, BadUsage, FalseReceipt, VoidReceipt
 from undeleted.foundations.types import Given, Json
 from undeleted.interfaces.cli.durations import seconds_of
 from undeleted.interfaces.cli.output import bar, renders, working
@@ -196,7 +196,7 @@ def delete(
     with Curator.open(store_at(store)) as curator:
         before = curator.status().version
         if receipts is not None:
-            done = _delete_with(curator, receipts, certificates, fold_of(fold, fold_after))
+            done = delete_with(curator, receipts, certificates, fold_of(fold, fold_after))
         elif rows is not None:
             by_person = None if salts is None else _salts_of(salts)
             with _lines_into(unknown) as record, bar("deleting") as progress:
@@ -222,7 +222,7 @@ def delete(
     return _deleted(done, before, left, pending, unknown, named, code=int(strict and done.unknown > 0))
 
 
-def _delete_with(curator: Given, receipts: Path, certificates: Path | None, fold: Given) -> Given:
+def delete_with(curator: Given, receipts: Path, certificates: Path | None, fold: Given) -> Given:
     """Delete the people of a file of receipts, or of a folder with a file each; all are checked first."""
     given, places = list[str](), list[tuple[Path, int]]()
     for file in sorted(receipts.iterdir()) if receipts.is_dir() else [receipts]:
@@ -235,7 +235,7 @@ def _delete_with(curator: Given, receipts: Path, certificates: Path | None, fold
     with _lines_into(certificates) as write, bar("deleting", len(given)) as progress:
         try:
             done = curator.delete_with(given, fold=fold, progress=progress.advance)
-        except (BadReceipt, FalseReceipt) as error:
+        except (BadReceipt, FalseReceipt, VoidReceipt) as error:
             file, number = places[error.position]
             raise BadFile(str(file), f"line {number}: {error.what}", error.remedy) from None
         if write is not None:

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from undeleted.errors import AlreadyExists, BadUsage, StoreError
-from undeleted.foundations.types import Json
-from undeleted.interfaces.cli.curate import Store, ids_in, store_at
+from undeleted.errors import AlreadyExists, BadFile, BadUsage, StoreError
+from undeleted.foundations.types import Given, Json
+from undeleted.interfaces.cli.curate import Store, delete_with, ids_in, store_at
 from undeleted.interfaces.cli.output import bar, renders, working
 from undeleted.interfaces.report.result import Result
 
@@ -78,6 +78,7 @@ def _copied(
                 "publications": list(status.publications),
                 "version": status.version,
                 "held": status.held,
+                "retain": second.store.retains,
                 "intact": not copy_problems,
                 "problems": copy_problems,
             }
@@ -102,7 +103,8 @@ def backup(
     backup cannot spend budget, because it cannot know what the store spends later.
     """
     facts, text = _copied(store_at(store), str(target))
-    text["keep"] = "a list of who leaves from now on, until this backup is removed: `restore` needs it"
+    what = "a list of who leaves" if facts["retain"] == "records" else "what people leave with"
+    text["keep"] = f"{what} from now on, until this backup is removed: `restore` needs it"
     return Result(facts, text, code=int(bool(facts["problems"])))
 
 
@@ -110,7 +112,11 @@ def backup(
 def restore(
     source: Annotated[Path, typer.Argument(help="A backup that `undeleted backup` wrote.")],
     leavers: Annotated[
-        Path | None, typer.Option(help="A file with the ids of all who left since, one per line; or a table.")
+        Path | None,
+        typer.Option(
+            help="A file with the ids of all who left since, one per line; or a table.  In a store without "
+            "records: the file of their receipts, or the table of their rows and salts."
+        ),
     ] = None,
     column: Annotated[str, typer.Option(help="If --leavers is a table: the column of the ids.")] = "",
     strict: Annotated[
@@ -134,16 +140,19 @@ def restore(
         raise BadUsage(problem, "Give --leavers FILE with their ids, or --nobody-left.")
     if not source.is_file():
         raise StoreError(f"there is no backup at {source}.", "Name the file that `undeleted backup` wrote.")
-    people = [] if leavers is None else ids_in(leavers, column)
-    if leavers is not None and not people:
-        raise BadUsage(f"{leavers} names nobody.", "If nobody has left since, say so: --nobody-left.")
+    if leavers is not None and not leavers.exists():
+        raise BadFile(str(leavers), "does not exist.", "Name the file with everybody who left since.")
     with restoring(store_at(store)) as place:  # it gets its name when those who left are gone again
         facts, text = _copied(str(source), place, read_only=True)
         facts |= {"to": shown(store_at(store)), "deleted": 0, "unknown": 0}
         text["copied"] = f"{facts['from']} → {facts['to']}"
-        if people:
-            with Curator.open(place) as curator, bar("deleting") as progress:
-                done = curator.delete(people, progress=progress.advance)
+        if leavers is not None:
+            with Curator.open(place) as curator:
+                done = _deleted_again(curator, leavers, column)
+                if not done.deleted + done.unknown:
+                    raise BadUsage(
+                        f"{leavers} names nobody.", "If nobody has left since, say so: --nobody-left."
+                    )
                 if strict and done.unknown:
                     problem = f"{done.unknown:,} of these ids are not in the backup; nothing was restored."
                     raise StoreError(problem, "Check how they are spelled, or leave out --strict.")
@@ -151,12 +160,23 @@ def restore(
                 problems = curator.check()
                 facts |= {"intact": not problems, "problems": problems}
     text = {"restored": text.pop("copied"), **text, "version": f"v{facts['version']}"}
-    text["deleted again"] = f"{facts['deleted']:,} of {len(people):,} who left since"
+    text["deleted again"] = f"{facts['deleted']:,} of {facts['deleted'] + facts['unknown']:,} who left since"
     if facts["unknown"]:
         text["unknown"] = (
             f"{facts['unknown']:,}: they left before the backup, or are spelled differently in it"
         )
     return Result(facts, text, code=int(bool(facts["problems"])))
+
+
+def _deleted_again(curator: Given, leavers: Path, column: str) -> Given:
+    """Delete everybody in this file, however people leave this store."""
+    retains = curator.store.retains
+    if retains == "receipts":
+        return delete_with(curator, leavers, None, None)
+    with bar("deleting") as progress:
+        if retains == "tags":
+            return curator.delete_rows(leavers, progress=progress.advance)
+        return curator.delete(ids_in(leavers, column), progress=progress.advance)
 
 
 @renders

@@ -29,6 +29,7 @@ from undeleted.errors import (
     TooLarge,
     UndeletedError,
     UnknownName,
+    VoidReceipt,
 )
 from undeleted.foundations.types import Given, Json
 
@@ -118,7 +119,7 @@ def of(error: UndeletedError, *, operator: bool) -> Response:
     """Return one of our errors as an answer."""
     if isinstance(error, StoreError | BadConnection) and not operator:
         return problem(503)
-    genuine = False if isinstance(error, FalseReceipt | BadReceipt) else None
+    genuine = {FalseReceipt: False, BadReceipt: False, VoidReceipt: True}.get(type(error))
     return problem(status_of(error), error.what, error.remedy, _slug(type(error).__name__), genuine)
 
 

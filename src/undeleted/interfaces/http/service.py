@@ -31,6 +31,7 @@ from undeleted.errors import (
     StoreGone,
     UndeletedError,
     UnknownName,
+    VoidReceipt,
 )
 from undeleted.foundations.types import Given, Json
 from undeleted.interfaces.http.batches import Batches
@@ -290,19 +291,29 @@ class Service:
 
         Without records a certificate has the version after the deletion in it, so it is signed after that.
         """
-        issuer = self.issuer
 
         def one(read: Callable[[], Receipt]) -> CheckedReceipt | Exception:
             try:
-                receipt = read()
+                receipt, issuer = read(), self.issuer
                 inside = issuer.inside(receipt)
+                if inside is None and self._issuer_has_changed():
+                    issuer = self.issuer
+                    inside = issuer.inside(receipt)
                 if inside is None:
-                    return FalseReceipt()
+                    return VoidReceipt() if issuer.is_genuine(receipt) else FalseReceipt()
                 return inside, issuer.certificate(receipt) if issuer.keeps_records else receipt
             except Exception as error:  # only this request fails
                 return error
 
         return [one(read) for read in sent]
+
+    def _issuer_has_changed(self) -> bool:
+        """Whether records have become receipts meanwhile, by another process."""
+        self.store.refresh()
+        if self.issuer.keeps_records == self.store.keeps_records:
+            return False
+        del self.issuer
+        return True
 
     def _enqueue(self, checked: CheckedReceipt, done: asyncio.Future[str]) -> None:
         self.batches.submit(checked, done)
@@ -312,7 +323,7 @@ class Service:
         with self._writes() as writer:
             done = writer.delete_tagged([tag for tag, _ in checked], self.settings.fold, dummy_work=True)
             self.store_health.wrote((done.version, done.held))
-        progress = done.version, done.held
+            progress = None if writer.store.keeps_records else writer.store.acknowledged
         return [c if isinstance(c, str) else self.issuer.certificate(c, progress) for _, c in checked]
 
     @contextlib.contextmanager

@@ -140,8 +140,10 @@ def restore(
         raise BadUsage(problem, "Give --leavers FILE with their ids, or --nobody-left.")
     if not source.is_file():
         raise StoreError(f"there is no backup at {source}.", "Name the file that `undeleted backup` wrote.")
-    if leavers is not None and not leavers.exists():
-        raise BadFile(str(leavers), "does not exist.", "Name the file with everybody who left since.")
+    with Curator.open(str(source), read_only=True) as kept:
+        retains = kept.store.retains
+    if leavers is not None and not _names_somebody(retains, leavers, column):
+        raise BadUsage(f"{leavers} names nobody.", "If nobody has left since, say so: --nobody-left.")
     with restoring(store_at(store)) as place:  # it gets its name when those who left are gone again
         facts, text = _copied(str(source), place, read_only=True)
         facts |= {"to": shown(store_at(store)), "deleted": 0, "unknown": 0}
@@ -149,10 +151,6 @@ def restore(
         if leavers is not None:
             with Curator.open(place) as curator:
                 done = _deleted_again(curator, leavers, column)
-                if not done.deleted + done.unknown:
-                    raise BadUsage(
-                        f"{leavers} names nobody.", "If nobody has left since, say so: --nobody-left."
-                    )
                 if strict and done.unknown:
                     problem = f"{done.unknown:,} of these ids are not in the backup; nothing was restored."
                     raise StoreError(problem, "Check how they are spelled, or leave out --strict.")
@@ -166,6 +164,15 @@ def restore(
             f"{facts['unknown']:,}: they left before the backup, or are spelled differently in it"
         )
     return Result(facts, text, code=int(bool(facts["problems"])))
+
+
+def _names_somebody(retains: str, leavers: Path, column: str) -> bool:
+    """Whether this file names anybody, before anything is copied."""
+    if not leavers.exists():
+        raise BadFile(str(leavers), "does not exist.", "Name the file with everybody who left since.")
+    if retains == "records":
+        return bool(ids_in(leavers, column))
+    return leavers.is_dir() or leavers.stat().st_size > 0
 
 
 def _deleted_again(curator: Given, leavers: Path, column: str) -> Given:

@@ -22,8 +22,8 @@ import pyarrow as pa
 from bench import Bench
 from undeleted import Budget, Curator, NoisyCount, NoisyHistogram, NoisySum, Number, Schema
 
-FIRST = 0x112233445500  # planted: such bytes stand nowhere by chance
-WIDE = Number("wide", min=0, max=2**48)
+FIRST = 0x1122330000  # planted: such bytes stand nowhere by chance
+WIDE = Number("wide", min=0, max=2**40)
 AGE = Number("age", min=0, max=127)
 SCHEMA = Schema([AGE, WIDE], id="id")
 PLANT = "Planted-"

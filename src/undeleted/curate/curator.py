@@ -620,8 +620,8 @@ class Curator(Joining):
         people: Sequence[str] = (),
     ) -> Deletion:
         """Delete in batches, each durable before the next begins."""
-        store = self.store
-        done, deleted, absent = Deleted(0, 0, store.version, store.held), 0, 0
+        store, deleted, absent = self.store, 0, 0
+        done = None if claims else Deleted(0, 0, *store.progress)
         for start in range(0, len(claims), BATCH):
             part = claims[start : start + BATCH]
             done = store.delete_tagged(part, fold)
@@ -630,6 +630,7 @@ class Curator(Joining):
                 for place in done.absent:
                     unknown(people[start + place])
             progress(len(part))
+        assert done is not None
         erased = store.erase() and not store.keeps_leavers
         return Deletion(deleted, absent, done.version, erased, done.held)
 

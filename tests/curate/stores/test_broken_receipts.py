@@ -101,27 +101,28 @@ def test_what_was_held_back_and_is_gone_is_not_forgotten_in_silence(tmp_path):
         assert curator.check() != []
 
 
-def test_a_fold_takes_nothing_of_an_earlier_version(tmp_path):
-    """When it is due, and when enough people have left."""
+def test_a_fold_takes_nothing_of_an_earlier_version(tmp_path, monkeypatch):
+    """Chunks in which nothing is held back are put back, before a fold is due: the deletions would be lost."""
     path = tmp_path / "people.db"
     curator, lines = small(path)
     with curator:
-        curator.delete_with(lines[0], fold=Fold(people=3, after=0.0001))
-        curator.delete_with(lines[1], fold=Fold(people=3, after=1e6))
-        curator.erase()
-    with Curator.open(path) as curator:
-        curator.delete_with(lines[2], fold=FOLD)
+        curator.delete_with(lines[:4], fold=FOLD)
+        assert curator.status().version == 2, "they were folded in"
         curator.erase()
         earlier = copied(path, "earlier.db")
-        curator.delete_with(lines[3], fold=FOLD)
-        curator.delete_with(lines[4], fold=FOLD)
+        curator.delete_with(lines[4:6], fold=FOLD)
         before = total(curator)
     put_back(path, earlier, "held")
-    with Curator.open(path) as curator:
-        with pytest.raises(StoreError, match="damaged"):
-            curator.delete_with(lines[5], fold=FOLD)
-        assert total(curator) == before
+    kept = copied(path, "kept.db")
+    with monkeypatch.context() as later:
+        later.setattr("undeleted.curate.stores._store.time.time", lambda: 1e12)
+        with pytest.raises(StoreError, match="what is held back is of another version"):
+            Curator.open(path)
+    with Curator.open(kept) as curator:
         assert curator.check() != []
+        with pytest.raises(StoreError, match="damaged"):
+            curator.delete_with(lines[6:9], fold=FOLD)
+        assert (total(curator), curator.status().held) == (before, 2)
 
 
 def test_an_earlier_description_is_not_taken_for_the_current_one(tmp_path):

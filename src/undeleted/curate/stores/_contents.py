@@ -41,6 +41,10 @@ class State:
     due: float = 0.0
     enough: int = 0
 
+    def as_tuple(self) -> tuple[int, int, float, int]:
+        """Its columns, in their order."""
+        return self.version, self.held, self.due, self.enough
+
 
 class Contents(Protocol):
     """The contents that a store is filled with.  Read `slots` first and `meta` last."""

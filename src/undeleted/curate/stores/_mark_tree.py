@@ -1,7 +1,7 @@
 """Marks of all chunks of a store under one root, so that a change renews only what it touched.
 
     leaf      the keyed mark of a chunk: of cells, of what is held back, of spent bits
-    page      the marks of 250 chunks, or of 250 pages below it
+    page      the marks of 60 chunks, or of 60 pages below it
     head      of each tree: how many leaves it has, and the mark of its top page
     used      a head without leaves: how many receipts were used; it only increases
     root      all heads; the mark of the state covers it, together with the version and the seal
@@ -13,20 +13,33 @@ Somebody who puts back a copy of the whole store cannot be noticed from the stor
 
 import hmac
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from undeleted.curate.stores._sealed import MARK, chunk_mark
 from undeleted.errors import StoreError
 
-FAN = 250  # marks on a page
+FAN = 60  # marks on a page: the pages of a small store share one page of 4096 bytes
 TREES = ("cells", "held", "spent", "people", "used")
 COUNT = 8
+HEADS = 0  # the number under which all heads are stored, as one row
 Pages: TypeAlias = Mapping[int, bytes]
 
 
 def page_number(tree: int, level: int, page: int) -> int:
-    """The number under which a page is stored; level 0 is the head."""
+    """The number under which a page is stored; levels begin with 1."""
     return tree << 48 | level << 40 | page
+
+
+@dataclass(frozen=True)
+class Head:
+    """The head of a tree: how many leaves it has, and the mark of its top page."""
+
+    count: int = 0
+    top: bytes = bytes(MARK)
+
+    def as_bytes(self) -> bytes:
+        return self.count.to_bytes(COUNT, "little") + self.top
 
 
 class MarkTree:
@@ -47,16 +60,8 @@ class MarkTree:
         self._changes: dict[str, dict[int, tuple[bytes, bytes]]] = {}
         self._wholes: dict[str, list[bytes]] = {}
         self._more_used = 0
+        self._heads: dict[str, Head] | None = None
         self._before: bytes | None = None
-
-    def use(self, receipts: int) -> None:
-        """Note that so many receipts were used."""
-        self._more_used += receipts
-
-    @property
-    def used(self) -> int:
-        """How many receipts were ever used."""
-        return self._head(TREES.index("used"))[0] + self._more_used
 
     def changed(self, tree: str, leaf: int, before: bytes, after: bytes) -> None:
         """Note that a chunk was written: its mark before this transaction, and its mark now."""
@@ -73,79 +78,97 @@ class MarkTree:
         """Note that chunks were added at the end of a tree."""
         self.replaced(tree, [*self.leaves(tree), *marks])
 
+    def use(self, receipts: int) -> None:
+        """Note that so many receipts were used."""
+        self._more_used += receipts
+
+    @property
+    def used(self) -> int:
+        """How many receipts were ever used."""
+        return self._head("used").count + self._more_used
+
+    def count(self, tree: str) -> int:
+        """How many leaves a tree has."""
+        return len(self._wholes[tree]) if tree in self._wholes else self._head(tree).count
+
     def leaves(self, tree: str) -> list[bytes]:
         """The marks of all chunks, as the pages have them; the pages must fit the head."""
-        number = TREES.index(tree)
-        count, top = self._head(number)
-        pages = [page_number(number, 1, page) for page in range(-(-count // FAN))]
+        head, number = self._head(tree), TREES.index(tree)
+        pages = [page_number(number, 1, page) for page in range(-(-head.count // FAN))]
         there = self._read(pages)
         data = b"".join(there.get(page, b"") for page in pages)
-        marks = [data[MARK * leaf : MARK * (leaf + 1)] for leaf in range(count)]
-        rebuilt = built(self._key, number, marks)[page_number(number, 0, 0)]
-        if not hmac.compare_digest(rebuilt[COUNT:], top):
+        marks = [data[MARK * leaf : MARK * (leaf + 1)] for leaf in range(head.count)]
+        if not hmac.compare_digest(built(self._key, tree, marks)[0].as_bytes(), head.as_bytes()):
             raise self._altered()
         return marks
 
     def flush(self) -> tuple[bytes, bytes]:
         """Write the pages of all changes; return the root that the state has a mark of, and the root now."""
+        heads = dict(self._all_heads())
         if self._before is None:
-            self._before = self.root()
+            self._before = root_of(heads)
+        written: dict[int, bytes] = {}
         for tree, marks in self._wholes.items():
-            self._write(built(self._key, TREES.index(tree), marks))
+            heads[tree], pages = built(self._key, tree, marks)
+            written |= pages
         for tree, changes in self._changes.items():
-            self._renew(TREES.index(tree), changes)
-        if self._more_used:
-            number = TREES.index("used")
-            head = page_number(number, 0, 0)
-            self._write({head: head_of_used(self.used)})
-        self._changes, self._wholes, self._more_used = {}, {}, 0
-        return self._before, self.root()
+            heads[tree] = self._renewed(tree, heads[tree], changes, written)
+        heads["used"] = Head(heads["used"].count + self._more_used)
+        if written or self._more_used:
+            self._write(written | {HEADS: root_of(heads)})
+        self._changes, self._wholes, self._more_used, self._heads = {}, {}, 0, heads
+        return self._before, root_of(heads)
 
     def marked(self, root: bytes) -> None:
         """Note that the state has a mark of this root now."""
         self._before = root
 
-    def root(self) -> bytes:
-        """All heads, as they are stored."""
-        heads = [page_number(tree, 0, 0) for tree in range(len(TREES))]
-        there = self._read(heads)
-        return b"".join(there.get(head, bytes(COUNT + MARK)) for head in heads)
-
     def fits(self, tree: str, marks: Sequence[bytes]) -> bool:
         """Whether these are the marks of the chunks that are stored, on every page."""
         self.flush()
-        expected = built(self._key, TREES.index(tree), marks)
+        head, expected = built(self._key, tree, marks)
         there = self._read(list(expected))
-        empty = bytes(COUNT + MARK)
-        return all(hmac.compare_digest(there.get(n, empty), page) for n, page in expected.items())
+        same = hmac.compare_digest(self._head(tree).as_bytes(), head.as_bytes())
+        return same and all(hmac.compare_digest(there.get(n, b""), page) for n, page in expected.items())
 
     def numbers(self) -> set[int]:
-        """The numbers of all pages that there must be."""
-        pages = set[int]()
-        for tree in range(len(TREES)):
-            width = 0 if TREES[tree] == "used" else self._head(tree)[0]
-            pages |= built(self._key, tree, [b""] * width).keys()
-        return pages
+        """The numbers of all rows that there must be."""
+        heads = {tree: head for tree, head in self._all_heads().items() if tree != "used"}
+        return {HEADS}.union(*(built(self._key, tree, [b""] * h.count)[1] for tree, h in heads.items()))
 
-    def _head(self, tree: int) -> tuple[int, bytes]:
-        number = page_number(tree, 0, 0)
-        head = self._read([number]).get(number, bytes(COUNT + MARK))
-        return int.from_bytes(head[:COUNT], "little"), head[COUNT:]
+    def _head(self, tree: str) -> Head:
+        return self._all_heads()[tree]
 
-    def _renew(self, tree: int, changes: Mapping[int, tuple[bytes, bytes]]) -> None:
+    def _all_heads(self) -> Mapping[str, Head]:
+        """The heads as they are stored; they are read once in a transaction."""
+        if self._heads is None:
+            size = COUNT + MARK
+            data = self._read([HEADS]).get(HEADS, b"").ljust(size * len(TREES), b"\0")
+            parts = (data[size * i : size * (i + 1)] for i in range(len(TREES)))
+            self._heads = {
+                tree: Head(int.from_bytes(part[:COUNT], "little"), part[COUNT:])
+                for tree, part in zip(TREES, parts, strict=True)
+            }
+        return self._heads
+
+    def _renewed(
+        self,
+        tree: str,
+        head: Head,
+        changes: Mapping[int, tuple[bytes, bytes]],
+        written: dict[int, bytes],
+    ) -> Head:
         """Renew the marks on the way from these chunks to the head; what is replaced must fit."""
-        count, top = self._head(tree)
-        written: dict[int, bytes] = {}
-        waiting, width, level = dict(changes), count, 1
-        if any(not 0 <= leaf < count for leaf in waiting):
+        waiting, width, level, number = dict(changes), head.count, 1, TREES.index(tree)
+        if any(not 0 <= leaf < head.count for leaf in waiting):
             raise self._altered()
         while True:
             pages = sorted({place // FAN for place in waiting})
-            there = self._read([page_number(tree, level, page) for page in pages])
+            numbers = [page_number(number, level, page) for page in pages]
+            there = {**self._read([n for n in numbers if n not in written]), **written}
             above: dict[int, tuple[bytes, bytes]] = {}
-            for page in pages:
-                number = page_number(tree, level, page)
-                data = bytearray(there.get(number, b""))
+            for page, at_page in zip(pages, numbers, strict=True):
+                data = bytearray(there.get(at_page, b""))
                 before = _page_mark(self._key, tree, level, page, bytes(data))
                 for place, (old, new) in waiting.items():
                     if place // FAN == page:
@@ -153,29 +176,37 @@ class MarkTree:
                         if not hmac.compare_digest(bytes(data[at : at + MARK]), old):
                             raise self._altered()
                         data[at : at + MARK] = new
-                written[number] = bytes(data)
+                written[at_page] = bytes(data)
                 above[page] = before, _page_mark(self._key, tree, level, page, bytes(data))
             width, waiting, level = -(-width // FAN), above, level + 1
-            if width == 1:
+            if width <= 1:
                 break
         [(before, after)] = waiting.values()
-        if not hmac.compare_digest(before, top):
+        if not hmac.compare_digest(before, head.top):
             raise self._altered()
-        written[page_number(tree, 0, 0)] = count.to_bytes(COUNT, "little") + after
-        self._write(written)
+        return Head(head.count, after)
 
     def _altered(self) -> StoreError:
         problem = f"{self._path} is damaged: a part of it is of another version; nothing was changed."
         return StoreError(problem, "Restore the store and its key from the same backup.")
 
 
-def head_of_used(receipts: int) -> bytes:
-    """The head that says how many receipts were used."""
-    return receipts.to_bytes(COUNT, "little") + bytes(MARK)
+def filled(key: bytes, trees: Mapping[str, Sequence[bytes]], used: int) -> dict[int, bytes]:
+    """All rows of a new store, from the marks of its chunks."""
+    heads, rows = {"used": Head(used)}, dict[int, bytes]()
+    for tree in TREES[:-1]:
+        heads[tree], pages = built(key, tree, trees.get(tree, []))
+        rows |= pages
+    return rows | {HEADS: root_of(heads)}
 
 
-def built(key: bytes, tree: int, marks: Sequence[bytes]) -> dict[int, bytes]:
-    """All pages of a tree with these leaves, and its head."""
+def root_of(heads: Mapping[str, Head]) -> bytes:
+    """All heads, as they are stored."""
+    return b"".join(heads[tree].as_bytes() for tree in TREES)
+
+
+def built(key: bytes, tree: str, marks: Sequence[bytes]) -> tuple[Head, dict[int, bytes]]:
+    """The head and all pages of a tree with these leaves."""
     pages: dict[int, bytes] = {}
     level, below = 0, list(marks)
     while below and (level == 0 or len(below) > 1):
@@ -183,12 +214,11 @@ def built(key: bytes, tree: int, marks: Sequence[bytes]) -> dict[int, bytes]:
         above = []
         for page in range(-(-len(below) // FAN)):
             data = b"".join(below[FAN * page : FAN * (page + 1)]).ljust(MARK * FAN, b"\0")
-            pages[page_number(tree, level, page)] = data
+            pages[page_number(TREES.index(tree), level, page)] = data
             above.append(_page_mark(key, tree, level, page, data))
         below = above
-    top = below[0] if below else bytes(MARK)
-    return pages | {page_number(tree, 0, 0): len(marks).to_bytes(COUNT, "little") + top}
+    return Head(len(marks), below[0] if below else bytes(MARK)), pages
 
 
-def _page_mark(key: bytes, tree: int, level: int, page: int, data: bytes) -> bytes:
-    return chunk_mark(key, f"marks {TREES[tree]} {level} ", page, data)
+def _page_mark(key: bytes, tree: str, level: int, page: int, data: bytes) -> bytes:
+    return chunk_mark(key, f"marks {tree} {level} ", page, data)

@@ -2,14 +2,13 @@
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import astuple
 
 import numpy as np
 
 from undeleted.curate.stores._buckets import TAG
 from undeleted.curate.stores._contents import FORMAT, Contents, require_cap
 from undeleted.curate.stores._held_back import NONCE
-from undeleted.curate.stores._mark_tree import TREES, built, head_of_used, page_number
+from undeleted.curate.stores._mark_tree import HEADS, filled
 from undeleted.curate.stores._postgres_place import BITS, TABLES, Connection, Place
 from undeleted.curate.stores._sealed import MARK, chunk_mark, record_mark, seal, state_mark
 from undeleted.curate.stores._store import CHUNK
@@ -63,7 +62,7 @@ def fill(place: Place, db: Connection, contents: Contents, key: bytes) -> None:
         covered = b"" if contents.spent is None else root + meta["seal"].encode()
         cursor.execute(
             f'INSERT INTO "{place.schema}".state VALUES (%s, %s, %s, %s, %s, 0, 0, %s)',
-            (*astuple(state), FORMAT, state_mark(key, astuple(state), covered)),
+            (*state.as_tuple(), FORMAT, state_mark(key, state.as_tuple(), covered)),
         )
     keys = _KEYS if contents.spent is None else _KEYS | dict.fromkeys(BITS, "number")
     for table, column in (*keys.items(), ("meta", "key")):
@@ -84,14 +83,9 @@ def _fill_bits(db: Connection, place: Place, contents: Contents, spent: list[byt
     copy_in(
         db, place, "spent", "(number, data)", _blobs({n: d + trees["spent"][n] for n, d in enumerate(spent)})
     )
-    root = b""
-    for tree, name in enumerate(TREES):
-        pages = built(key, tree, trees.get(name, []))
-        if name == "used":
-            pages[page_number(tree, 0, 0)] = head_of_used(contents.used)
-        copy_in(db, place, "marks", "(number, data)", _blobs(pages))
-        root += pages[page_number(tree, 0, 0)]
-    return root
+    marks = filled(key, trees, contents.used)
+    copy_in(db, place, "marks", "(number, data)", _blobs(marks))
+    return marks[HEADS]
 
 
 def create_bits(place: Place, db: Connection) -> None:

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from undeleted.curate.stores._bucket_table import BucketTable, randomise
 from undeleted.curate.stores._buckets import TAG
 from undeleted.curate.stores._contents import Contents, require_cap
 from undeleted.curate.stores._held_back import NONCE
-from undeleted.curate.stores._mark_tree import TREES, built, head_of_used, page_number
+from undeleted.curate.stores._mark_tree import HEADS, filled
 from undeleted.curate.stores._pieces import pieces_of
 from undeleted.curate.stores._sealed import MARK, chunk_mark, seal, state_mark
 from undeleted.curate.stores._store import CHUNK
@@ -47,7 +46,7 @@ def fill(db: sqlite3.Connection, contents: Contents, key: bytes) -> None:
     meta = contents.meta() | people.meta | pieces.meta
     meta["seal"] = seal(key, meta, contents.shapes)
     db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-    state = astuple(contents.state)
+    state = contents.state.as_tuple()
     db.execute("INSERT INTO state VALUES (1, ?, ?, ?, ?, ?)", (*state, state_mark(key, state)))
     db.execute("COMMIT")
 
@@ -73,20 +72,15 @@ def _fill_without_records(
         trees[table] = [bytes(data[-MARK:]) for (data,) in rows]
     trees["spent"] = [chunk_mark(key, "spent", number, data) for number, data in enumerate(spent)]
     put_blobs(db, "spent", {n: data + trees["spent"][n] for n, data in enumerate(spent)})
-    heads = b""
-    for number, tree in enumerate(TREES):
-        pages = built(key, number, trees.get(tree, []))
-        if tree == "used":
-            pages[page_number(number, 0, 0)] = head_of_used(contents.used)
-        put_blobs(db, "marks", pages)
-        heads += pages[page_number(number, 0, 0)]
+    marks = filled(key, trees, contents.used)
+    put_blobs(db, "marks", marks)
     meta = contents.meta() | people
     meta["seal"] = seal(key, meta, contents.shapes)
     db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-    state = astuple(contents.state)
+    state = contents.state.as_tuple()
     db.execute(
         "INSERT INTO state VALUES (1, ?, ?, ?, ?, ?)",
-        (*state, state_mark(key, state, heads + meta["seal"].encode())),
+        (*state, state_mark(key, state, marks[HEADS] + meta["seal"].encode())),
     )
     db.execute("COMMIT")
 

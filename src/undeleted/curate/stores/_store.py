@@ -31,7 +31,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 from zipfile import BadZipFile
 
@@ -261,7 +261,7 @@ class Store(ABC):
         if not self.keeps_records:
             before, root = self._marks.flush()
             earlier = before + (self._seal if sealed is None else sealed).encode()
-            known = state_mark(self._key, astuple(self._state()), earlier)
+            known = state_mark(self._key, self._state().as_tuple(), earlier)
             if not hmac.compare_digest(known, self._state_mark()):
                 problem = (
                     f"{self.path} is damaged: the version or the marks were altered; nothing was changed."
@@ -269,7 +269,7 @@ class Store(ABC):
                 raise StoreError(problem, DAMAGED)
             self._marks.marked(root)
             covered = root + self._seal.encode()
-        self._put_state(state, state_mark(self._key, astuple(state), covered))
+        self._put_state(state, state_mark(self._key, state.as_tuple(), covered))
 
     _marks: MarkTree  # of a store without records
 
@@ -550,7 +550,7 @@ class Store(ABC):
                     tree, self._leaf_marks(tree) if (tree != "held" or held) and tree != "used" else []
                 )
             _, root = self._marks.flush()
-            self._put_state(state, state_mark(self._key, astuple(state), root + self._seal.encode()))
+            self._put_state(state, state_mark(self._key, state.as_tuple(), root + self._seal.encode()))
 
     def _turn_into_receipts(self, people: Iterable[str], issue: Issue) -> None:
         """Write a receipt for each of these people who is there; refuse if anybody is not among them."""
@@ -601,7 +601,9 @@ class Store(ABC):
         covered = b""
         if not self.keeps_records:
             covered = self._marks.flush()[0] + self._read_meta()[0].get("seal", "").encode()
-        return hmac.compare_digest(state_mark(self._key, astuple(self._state()), covered), self._state_mark())
+        return hmac.compare_digest(
+            state_mark(self._key, self._state().as_tuple(), covered), self._state_mark()
+        )
 
     def _reseal(
         self,
@@ -895,7 +897,7 @@ class Store(ABC):
 
     def _require_never_held(self) -> None:
         """Refuse to begin to hold back where something was held back already: it was removed."""
-        if self._marks.leaves("held"):
+        if self._marks.count("held"):
             problem = f"{self.path} is damaged: what was held back is gone; nothing was changed."
             raise StoreError(problem, DAMAGED)
 
@@ -956,9 +958,9 @@ class Store(ABC):
 
         That noise was conserved cannot be checked: nobody has the records that would have to be added up.
         """
+        if not self._state_is_intact():  # nothing that the root says can be relied on
+            return ["the version, the root of all marks, or the description of the publications was altered"]
         problems = list[str]()
-        if not self._state_is_intact():
-            problems.append("the version, or the root of all marks, was altered")
         for tree, called in (("cells", "cells"), ("held", "what is held back"), ("spent", "spent-bits")):
             if not self._marks.fits(tree, self._leaf_marks(tree)):
                 problems.append(f"a part of {called} was altered, is missing, or is of another version")

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from dataclasses import astuple, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -433,7 +433,7 @@ class PostgresStore(Store):
         self._run(
             """UPDATE {}.state SET version = %s, held = %s, due = %s, enough = %s, mark = %s,
                 changes = changes + 1""",
-            (*astuple(state), mark),
+            (*state.as_tuple(), mark),
         )
 
     def _blobs(self, table: str, numbers: Iterable[int]) -> dict[int, bytes]:

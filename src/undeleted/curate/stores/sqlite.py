@@ -15,7 +15,6 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import astuple
 from functools import partial
 from pathlib import Path
 
@@ -375,7 +374,7 @@ class SqliteStore(Store):
     def _put_state(self, state: State, mark: bytes) -> None:
         self._written = state.version, state.held
         self._db.execute("UPDATE state SET enough = ~enough")  # SQLite skips a write that changes nothing
-        values = (*astuple(state), mark)
+        values = (*state.as_tuple(), mark)
         self._db.execute("UPDATE state SET version = ?, held = ?, due = ?, enough = ?, mark = ?", values)
 
     def _spent_blobs(self, chunks: Iterable[int]) -> dict[int, bytes]:

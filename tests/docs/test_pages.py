@@ -122,3 +122,15 @@ def test_what_is_shown_is_compared():
     assert like("a  1,234.5  [0, 9]\n", "a 7   [1, 2]\n", noisy=True)
     assert not like("a 1\n", "b 1\n", noisy=True)
     assert not like("a 1\nb 2\n", "a 1\n", noisy=False)
+
+
+def test_every_test_that_a_page_names_exists():
+    there = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    defined = set(re.findall(r"^def (test_\w+)", there, re.M))
+    named = {
+        name
+        for page in pages.pages()
+        for name in re.findall(r"`(test_\w{20,})`", page.read_text(encoding="utf-8"))
+    }
+    assert len(named) >= 12
+    assert named - defined == set()

@@ -2,8 +2,8 @@
 
     tag    a keyed hash of a row's codes and of a random salt, which the caller keeps beside the row
 
-Whoever has the model alone learns from its tags how many rows are left, and nothing about a row: without its
-salt, trying all values finds none.
+Somebody who has the model alone learns from its tags how many rows are left, and nothing about a row:
+without its salt, trying all values finds none.
 """
 
 import os

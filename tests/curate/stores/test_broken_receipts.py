@@ -102,7 +102,7 @@ def test_what_was_held_back_and_is_gone_is_not_forgotten_in_silence(tmp_path):
 
 
 def test_a_fold_takes_nothing_of_an_earlier_version(tmp_path, monkeypatch):
-    """Chunks in which nothing is held back are put back, before a fold is due: the deletions would be lost."""
+    """Chunks in which nothing is held back are put back before a fold is due: deletions would be lost."""
     path = tmp_path / "people.db"
     curator, lines = small(path)
     with curator:

@@ -76,7 +76,7 @@ from undeleted.foundations.privacy.cohorts import Cohorts
 from undeleted.foundations.schema import Schema, Table, Text, as_text
 from undeleted.foundations.schema.first_row import FIRST
 from undeleted.foundations.schema.values import is_missing, is_plain
-from undeleted.foundations.types import Given, Json
+from undeleted.foundations.types import Given, Json, Progress, Sink
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -251,7 +251,7 @@ class Curator(Joining):
         *,
         i_know: bool = False,
         receipts: Given = None,
-        progress: Callable[[int], object] = lambda done: None,
+        progress: Progress = lambda done: None,
     ) -> "Curator":
         """Publish what a spec says.  The same spec again opens the same publication and spends nothing.
 
@@ -427,7 +427,7 @@ class Curator(Joining):
         publications: Mapping[str, Given],
         facts: Mapping[str, Given],
         receipts: Given = None,
-        progress: Callable[[int], object] = lambda done: None,
+        progress: Progress = lambda done: None,
     ) -> None:
         ledger = Ledger(self.budget)
         _charge(ledger, publications)
@@ -547,8 +547,8 @@ class Curator(Joining):
         self,
         *ids: object,
         fold: Fold | None = None,
-        progress: Callable[[int], None] | None = None,
-        unknown: Callable[[str], object] | None = None,
+        progress: Progress | None = None,
+        unknown: Sink | None = None,
     ) -> Deletion:
         """Forget these people and all of their rows; ids that are not there are counted and change nothing.
 
@@ -592,7 +592,7 @@ class Curator(Joining):
         self,
         *receipts: object,
         fold: Fold | None = None,
-        progress: Callable[[int], object] = lambda done: None,
+        progress: Progress = lambda done: None,
     ) -> Deletion:
         """Forget the people whose receipts these are: each a receipt, or the line of JSON that it came in.
 
@@ -615,8 +615,8 @@ class Curator(Joining):
         self,
         claims: Sequence[bytes],
         fold: Fold | None,
-        progress: Callable[[int], object],
-        unknown: Callable[[str], object] | None = None,
+        progress: Progress,
+        unknown: Sink | None = None,
         people: Sequence[str] = (),
     ) -> Deletion:
         """Delete in batches, each durable before the next begins."""
@@ -640,8 +640,8 @@ class Curator(Joining):
         salts: Mapping[str, str] | None = None,
         *,
         fold: Fold | None = None,
-        progress: Callable[[int], object] = lambda done: None,
-        unknown: Callable[[str], object] | None = None,
+        progress: Progress = lambda done: None,
+        unknown: Sink | None = None,
     ) -> Deletion:
         """Forget the people whose rows these are, where the store keeps tags: with `retain="tags"`.
 
@@ -781,7 +781,7 @@ class Curator(Joining):
         capacity: int,
         *,
         receipts: Given,
-        progress: Callable[[int], object] = lambda done: None,
+        progress: Progress = lambda done: None,
     ) -> bool:
         """Write a receipt for everybody in the store, and erase all records, for good.
 

@@ -10,14 +10,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol
 from urllib.parse import quote
 
 from undeleted.curate.durable import sync
 from undeleted.errors import BadFile, BadSetting
-from undeleted.foundations.types import Given
+from undeleted.foundations.types import Given, Sink
 
-Sink: TypeAlias = Callable[[str], object]
 LONGEST_NAME = 200  # characters of a file's name
 
 

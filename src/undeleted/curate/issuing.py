@@ -14,7 +14,7 @@ written is void, because its key is gone.
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -25,7 +25,7 @@ from undeleted.curate.receipts import Issuer, is_writable, line_of
 from undeleted.curate.stores import Claim, Claims, Reserved, Serials, Store, salted_tag
 from undeleted.errors import BadBudget, BadSetting
 from undeleted.foundations.schema import Table
-from undeleted.foundations.types import Given
+from undeleted.foundations.types import Given, Progress
 
 SALT = 16  # bytes
 
@@ -36,7 +36,7 @@ class Issuing(ABC):
 
     destination: Destination
     capacity: int
-    advance: Callable[[int], object] = lambda done: None
+    advance: Progress = lambda done: None
     _next: int = 0
     _digests: list[Given] = field(default_factory=list)  # keyed digests of ids: who came twice?
     _waiting: dict[str, list[bytes]] = field(default_factory=dict)

@@ -6,7 +6,7 @@ Requests share the budget by weight, as publications of a spec do.  The columns 
 schema; nothing about them is read from the data.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -22,7 +22,7 @@ from undeleted.foundations.privacy import Budget, Privacy, as_noise
 from undeleted.foundations.schema import Boolean, Column, GridColumn, Number, Schema, Text
 from undeleted.foundations.schema.centred_codes import as_columns
 from undeleted.foundations.schema.conditions import Condition
-from undeleted.foundations.types import Given
+from undeleted.foundations.types import Given, Sink
 
 By: TypeAlias = GridColumn | Sequence[GridColumn]
 
@@ -133,7 +133,7 @@ def publish(
     grows: Growing | None = None,
     retain: Literal["records", "receipts", "tags"] = "records",
     capacity: int | None = None,
-    receipts: str | Path | Callable[[str], object] | None = None,
+    receipts: str | Path | Sink | None = None,
     **named: Request,
 ) -> Curator:
     """Publish a table once, under one budget, and return its curator.
@@ -162,14 +162,7 @@ def publish(
     wanted = _wanted(requests, named)
     if not 0 <= reserve < 1:
         raise BadSetting(f"reserve = {reserve!r} is not a share below 1.", "Give such as 0.3.")
-    known = dict.fromkeys((*columns, *keep, *(c for r in wanted.values() for c in (*r.columns, *r.by))))
-    if not known:
-        raise BadUsage("no column is declared.", 'Name one: columns=[Number("age", min=0, max=120)].')
-    names = [column.name for column in known]
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise BadColumns(twice, "declared in two ways.", "Declare each column once, and use it everywhere.")
-    schema = Schema(list(known), id=id, rows_per_person=int(rows_per_person), excess=excess)
+    schema = _schema(wanted, (*columns, *keep), id, int(rows_per_person), excess)
     whole = as_noise(budget)
     if not isinstance(whole, Budget):
         raise BadBudget("budget", budget, "a number (ε) or a Budget(epsilon, delta)")
@@ -187,6 +180,24 @@ def publish(
     clock, leavers = grows.clock(), grows.budget_of_leavers
     curator.publish(_table(data, schema), grown, clock, leavers, receipts=receipts)
     return curator
+
+
+def _schema(
+    wanted: Mapping[str, Request],
+    further: Sequence[Column],
+    person: str,
+    rows_per_person: int,
+    excess: Literal["error", "drop"],
+) -> Schema:
+    """The schema of all columns that are used or named."""
+    known = dict.fromkeys((*further, *(c for r in wanted.values() for c in (*r.columns, *r.by))))
+    if not known:
+        raise BadUsage("no column is declared.", 'Name one: columns=[Number("age", min=0, max=120)].')
+    names = [column.name for column in known]
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise BadColumns(twice, "declared in two ways.", "Declare each column once, and use it everywhere.")
+    return Schema(list(known), id=person, rows_per_person=rows_per_person, excess=excess)
 
 
 def publish_more(

@@ -3,7 +3,7 @@
 No library is imported here: the command line starts with these.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 Json: TypeAlias = dict[str, Any]  # a JSON object
@@ -12,3 +12,5 @@ Output: TypeAlias = Any  # what an algorithm publishes, or an attacker returns: 
 Code: TypeAlias = Any  # a number, an array, or a database expression: all can be added and multiplied
 Expression: TypeAlias = Any  # of Ibis, which has no types that we could use
 Terms: TypeAlias = Sequence[tuple[Code, Code]]  # for every block, the cell that moves, and by how much
+Progress: TypeAlias = Callable[[int], None]  # called with how many more are done
+Sink: TypeAlias = Callable[[str], None]  # called with a line of text, or an id

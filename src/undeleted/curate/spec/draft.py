@@ -51,6 +51,18 @@ PEEKED = [
     "# and do not publish the draft.",
 ]
 
+OTHER_KINDS = (
+    "# [publish.table]                   # a cross-table with a cell for every combination",
+    '# kind = "histogram"',
+    '# columns = ["…", "…"]',
+    "#",
+    '# by = ["city"] publishes it for every group; where = "age >= 18" counts only those who fit',
+    "# kinds: people; count; with `column`: sum, mean, share, variance, quantiles, board; `columns`:",
+    "# histogram, products (correlations and regressions); with `features` and `target`: naive-bayes,",
+    "# linear-regression, logistic-regression, forest; with `features`: pca, k-means, recommender",
+    "# `weight = 2` gives a publication twice the share of the budget",
+)
+
 
 def draft(
     source: str,
@@ -70,7 +82,6 @@ def draft(
         meant = [name for name in columns if near and name.lower() == near[0]]
         hint = f"Did you mean {meant[0]!r}? " if meant else ""
         raise NotFound(f"there is no column {person!r}.", f"{hint}The columns: {', '.join(columns)}.")
-    guesses = guesses or {}
     whose = _text(person) if person is not None else DECIDE
     lines = [
         "# What is published about this table, and its budget.  Replace every DECIDE: bounds and categories",
@@ -90,35 +101,30 @@ def draft(
         "delta = 0                    # 0 is pure differential privacy; or for example 1e-6",
         "",
     ]
-    numbers = []
-    for name, kind in columns.items():
-        if name == person:
-            continue
-        guess = guesses.get(name)
-        because = [f"# guessed from the values: {guess.why}"] if guess is not None else []
-        if guess is not None and guess.unique:
-            because.append(
-                "# no value occurs twice: it may be the id, or identify people; publish it nowhere"
-            )
-        kind = _AS[guess.type] if guess is not None else kind
-        lines += [*because, f"[columns.{_key(name)}]", *_column(kind), ""]
-        if kind.split("(")[0] in (*_WHOLE, *_REAL):
-            numbers.append(name)
+    columns = {name: kind for name, kind in columns.items() if name != person}
+    lines += [
+        line for name, kind in columns.items() for line in _declared(name, kind, (guesses or {}).get(name))
+    ]
     lines += ["[publish.people]", 'kind = "people"             # each person once; "count" counts rows', ""]
+    numbers = [
+        name for name, kind in columns.items() if _kind(kind, (guesses or {}).get(name)) in (*_WHOLE, *_REAL)
+    ]
     for name in numbers[:2]:
         lines += [f"[publish.{_key('mean ' + name)}]", 'kind = "mean"', f"column = {_text(name)}", ""]
-    lines += [
-        "# [publish.table]                   # a cross-table with a cell for every combination",
-        '# kind = "histogram"',
-        '# columns = ["…", "…"]',
-        "#",
-        '# by = ["city"] publishes it for every group; where = "age >= 18" counts only those who fit',
-        "# kinds: people; count; with `column`: sum, mean, share, variance, quantiles, board; `columns`:",
-        "# histogram, products (correlations and regressions); with `features` and `target`: naive-bayes,",
-        "# linear-regression, logistic-regression, forest; with `features`: pca, k-means, recommender",
-        "# `weight = 2` gives a publication twice the share of the budget",
-    ]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *OTHER_KINDS]) + "\n"
+
+
+def _declared(name: str, kind: str, guess: Guess | None) -> list[str]:
+    """The lines of a column, with what was guessed of it."""
+    because = [f"# guessed from the values: {guess.why}"] if guess is not None else []
+    if guess is not None and guess.unique:
+        because.append("# no value occurs twice: it may be the id, or identify people; publish it nowhere")
+    return [*because, f"[columns.{_key(name)}]", *_column(_AS[guess.type] if guess is not None else kind), ""]
+
+
+def _kind(kind: str, guess: Guess | None) -> str:
+    """A column's declared type, or the one that was guessed, without its parameters."""
+    return (_AS[guess.type] if guess is not None else kind).split("(")[0]
 
 
 def _where(source: str, spec: Path, connection: str | None) -> list[str]:

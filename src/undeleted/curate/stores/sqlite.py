@@ -200,40 +200,26 @@ class SqliteStore(Store):
         except sqlite3.DatabaseError as error:
             raise wrong(path, error) from None
         try:
-            stored = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('format', 'tag')"))
-        except sqlite3.DatabaseError as error:
+            stored_format = _format_of(connection, path, key)
+        except BaseException:
             connection.close()
-            raise wrong(path, error) from None
-        except UnicodeDecodeError:
-            connection.close()
-            raise StoreError(f"{path} is damaged: its metadata cannot be read.", DAMAGED) from None
-        if not stored.get("format", "").isdigit() or int(stored["format"]) > FORMAT:
-            connection.close()
-            problem = f"has format {stored.get('format', 'unknown')}; this program reads {FORMAT}."
-            raise BadFile(
-                path, problem, "Open it with the version of undeleted that wrote it, or a newer one."
-            )
-        if not hmac.compare_digest(stored.get("tag", ""), tag_of(key, "").hex()):
-            connection.close()
-            raise StoreError(
-                f"{path}.key is not the key of this store.", "Restore the key file that was made with it."
-            )
+            raise
         try:
             store = cls(path, connection, key, given, known)
         except (*UNREADABLE, sqlite3.Error, UndeletedError):
             connection.close()
             raise StoreError(f"{path} is damaged: its metadata cannot be read.", DAMAGED) from None
-        if problems := foreign(connection, store._tables) if stored["format"] == str(FORMAT) else []:
+        if problems := foreign(connection, store._tables) if stored_format == str(FORMAT) else []:
             connection.close()
             raise StoreError(f"{path}: {problems[0]}.", DAMAGED)
         store._read_only = read_only
         if read_only:
-            if stored["format"] == str(FORMAT):
+            if stored_format == str(FORMAT):
                 return store
             store.close()
             problem = f"{path} has an older format, and cannot be written here."
             raise StoreError(problem, "Open it once as a user who may write to it: that upgrades it.")
-        if stored["format"] != str(FORMAT):
+        if stored_format != str(FORMAT):
             migrate(store)
             store._end.detach()
             store = cls(path, connection, key, given)  # another process may have migrated it already
@@ -583,3 +569,20 @@ class SqliteStore(Store):
     def _rewrite(self, meta: Mapping[str, str]) -> None:
         self._db.execute("DELETE FROM meta")
         self._db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+
+
+def _format_of(connection: sqlite3.Connection, path: str, key: bytes) -> str:
+    """The format of a store that this program can read, and whose key this is."""
+    try:
+        stored = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('format', 'tag')"))
+    except sqlite3.DatabaseError as error:
+        raise wrong(path, error) from None
+    except UnicodeDecodeError:
+        raise StoreError(f"{path} is damaged: its metadata cannot be read.", DAMAGED) from None
+    if not stored.get("format", "").isdigit() or int(stored["format"]) > FORMAT:
+        problem = f"has format {stored.get('format', 'unknown')}; this program reads {FORMAT}."
+        raise BadFile(path, problem, "Open it with the version of undeleted that wrote it, or a newer one.")
+    if not hmac.compare_digest(stored.get("tag", ""), tag_of(key, "").hex()):
+        problem = f"{path}.key is not the key of this store."
+        raise StoreError(problem, "Restore the key file that was made with it.")
+    return str(stored["format"])

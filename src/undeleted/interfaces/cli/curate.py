@@ -4,7 +4,7 @@ import codecs
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import typer
 
 from undeleted.errors import BadFile, BadReceipt, BadSetting, BadUsage, FalseReceipt, VoidReceipt
-from undeleted.foundations.types import Given, Json
+from undeleted.foundations.types import Given, Json, Sink
 from undeleted.interfaces.cli.durations import seconds_of
 from undeleted.interfaces.cli.output import bar, renders, working
 from undeleted.interfaces.report.result import Result
@@ -23,6 +23,43 @@ Store = Annotated[
         help="The store: a file or postgresql://…; by default UNDELETED_STORE, then ./undeleted.db.",
         show_default=False,
     ),
+]
+Rows = Annotated[
+    Path | None, typer.Option(help="For a model: predict every row of a CSV, Parquet, JSON or SQLite file.")
+]
+# how people are named who leave
+IdColumn = Annotated[
+    str,
+    typer.Option(help="The file of --from is a table (CSV, Parquet, JSON, SQLite); this column has the ids."),
+]
+Receipts = Annotated[
+    Path | None,
+    typer.Option(
+        help="Delete the people with the receipts in this file (one a line), or in all files of a folder."
+    ),
+]
+Certificates = Annotated[
+    Path | None, typer.Option(help="With --receipts: write a certificate for each to this new file.")
+]
+Leavers = Annotated[
+    Path | None,
+    typer.Option(help='In a store of tags (retain = "tags"): a table with all rows of the people to delete.'),
+]
+Salts = Annotated[
+    Path | None,
+    typer.Option(
+        help="With --rows: the people's salts, as `publish` wrote them; else the table has a column salt."
+    ),
+]
+Unknown = Annotated[Path | None, typer.Option(help="Write the unknown ids to this file, one per line.")]
+FoldAt = Annotated[
+    int | None,
+    typer.Option(
+        help="Update the publications only when this many people have left, to hide each among them."
+    ),
+]
+FoldAfter = Annotated[
+    str, typer.Option(help="Update at the latest this long after the first deletion: 90s, 30m, 24h, 7d.")
 ]
 
 
@@ -55,10 +92,7 @@ def show(
         str | None,
         typer.Option(help="For a table that grows: the totals at the end of this tick (0, 1, …), or `all`."),
     ] = None,
-    predict: Annotated[
-        Path | None,
-        typer.Option(help="For a model: predict every row of a CSV, Parquet, JSON or SQLite file."),
-    ] = None,
+    predict: Rows = None,
     confidence: Annotated[float, typer.Option(help="The confidence of the intervals.")] = 0.95,
     store: Store = None,
 ) -> Result:
@@ -92,9 +126,8 @@ def show(
     with Curator.open(store_at(store)) as curator:
         names = [name] if name is not None else list(curator.publications)
         answers = [a for n in names for a in shown(n, curator.show(n), asked if name else {}, confidence)]
-    lines = answers_as_text(answers)
     single = name is not None and len(answers) == 1 and tick != "all"
-    return Result(answers[0] if single else answers, lines)
+    return Result(answers[0] if single else answers, answers_as_text(answers))
 
 
 def _end(text: str) -> float | str:
@@ -128,48 +161,17 @@ def _predictions(name: str, publication: Given, source: Path) -> Result:
 def delete(
     ids: Annotated[list[str] | None, typer.Argument(help="The ids of the people to delete.")] = None,
     source: Annotated[Path | None, typer.Option("--from", help="A file with one id per line.")] = None,
-    column: Annotated[
-        str,
-        typer.Option(
-            help="The file of --from is a table (CSV, Parquet, JSON, SQLite); this column has the ids."
-        ),
-    ] = "",
+    column: IdColumn = "",
     stdin: Annotated[bool, typer.Option("--stdin", help="Read ids from stdin, one per line.")] = False,
-    receipts: Annotated[
-        Path | None,
-        typer.Option(
-            help="Delete the people with the receipts in this file (one a line), or in all files of a folder."
-        ),
-    ] = None,
-    certificates: Annotated[
-        Path | None, typer.Option(help="With --receipts: write a certificate for each to this new file.")
-    ] = None,
-    rows: Annotated[
-        Path | None,
-        typer.Option(
-            help='In a store of tags (retain = "tags"): a table with all rows of the people to delete.'
-        ),
-    ] = None,
-    salts: Annotated[
-        Path | None,
-        typer.Option(
-            help="With --rows: the people's salts, as `publish` wrote them; else the table has a column salt."
-        ),
-    ] = None,
+    receipts: Receipts = None,
+    certificates: Certificates = None,
+    rows: Leavers = None,
+    salts: Salts = None,
     where: Annotated[str, typer.Option(help="Not possible: it would read the data.", hidden=True)] = "",
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if an id is unknown.")] = False,
-    unknown: Annotated[
-        Path | None, typer.Option(help="Write the unknown ids to this file, one per line.")
-    ] = None,
-    fold: Annotated[
-        int | None,
-        typer.Option(
-            help="Update the publications only when this many people have left, to hide each among them."
-        ),
-    ] = None,
-    fold_after: Annotated[
-        str, typer.Option(help="Update at the latest this long after the first deletion: 90s, 30m, 24h, 7d.")
-    ] = "24h",
+    unknown: Unknown = None,
+    fold: FoldAt = None,
+    fold_after: FoldAfter = "24h",
     store: Store = None,
 ) -> Result:
     """Delete people permanently, each exactly once; unknown ids are counted and change nothing.
@@ -185,14 +187,14 @@ def delete(
     if sum((bool(ids), source is not None, stdin, receipts is not None, rows is not None)) != 1:
         remedy = "Give ids, or --from FILE, or --stdin, or --receipts FILE, or --rows FILE."
         raise BadUsage("the people to delete must come from exactly one place.", remedy)
-    if receipts is not None and unknown is not None:
-        raise BadUsage("--unknown lists ids, and receipts have none.", "Leave it out.")
-    if salts is not None and rows is None:
-        raise BadUsage("--salts belong to the rows of --rows.", "Add --rows FILE.")
-    if receipts is None and certificates is not None:
-        raise BadUsage("a certificate is for a receipt.", "Add --receipts FILE.")
-    if column and source is None:
-        raise BadUsage("--column names a column of the file of --from.", "Add --from FILE.")
+    for wrong, problem, remedy in (
+        (salts and not rows, "--salts belong to the rows of --rows.", "Add --rows FILE."),
+        (receipts and unknown, "--unknown lists ids, and receipts have none.", "Leave it out."),
+        (certificates and not receipts, "a certificate is for a receipt.", "Add --receipts FILE."),
+        (column and not source, "--column names a column of the file of --from.", "Add --from FILE."),
+    ):
+        if wrong:
+            raise BadUsage(problem, remedy)
     with Curator.open(store_at(store)) as curator:
         before = curator.status().version
         if receipts is not None:
@@ -441,7 +443,7 @@ def _lines(file: Iterable[str]) -> Iterator[str]:
 
 
 @contextmanager
-def _lines_into(path: Path | None) -> Iterator[Callable[[str], object] | None]:
+def _lines_into(path: Path | None) -> Iterator[Sink | None]:
     """Write lines to a new file that only its owner can read: they may be people's names."""
     if path is None:
         yield None
@@ -452,4 +454,8 @@ def _lines_into(path: Path | None) -> Iterator[Callable[[str], object] | None]:
         problem = f"cannot be written ({error.strerror}); nobody was deleted."
         raise BadFile(str(path), problem, "Name a new file in a folder that exists.") from None
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-        yield lambda line: file.write(line + "\n")
+
+        def write(line: str) -> None:
+            file.write(line + "\n")
+
+        yield write

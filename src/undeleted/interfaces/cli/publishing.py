@@ -14,6 +14,27 @@ from undeleted.interfaces.cli.curate import Store, store_at
 from undeleted.interfaces.cli.output import bar, renders, working
 from undeleted.interfaces.report.result import Result, aligned, plain
 
+Receipts = Annotated[
+    str | None,
+    typer.Option(
+        help="Write a signed receipt for every person to this file, or one each into FOLDER/; people leave "
+        "with it."
+    ),
+]
+IKnow = Annotated[
+    bool, typer.Option("--i-know", help="Publish although δ is 1/100 or more; you know what that means.")
+]
+AboutRows = Annotated[
+    int | None,
+    typer.Option(help="About how many rows there are: for the expected intervals, and for warnings before."),
+]
+More = Annotated[
+    bool,
+    typer.Option(
+        "--more", help="Publish the further publications of this file, paid from the remaining budget."
+    ),
+]
+
 
 @renders
 def init(
@@ -89,28 +110,10 @@ def plan(
 @renders
 def publish(
     spec: Annotated[Path, typer.Argument(help="The spec; `undeleted init` drafts one.")],
-    receipts: Annotated[
-        str | None,
-        typer.Option(
-            help="Write a signed receipt for every person to this file, or one each into FOLDER/; people "
-            "leave with it."
-        ),
-    ] = None,
-    i_know: Annotated[
-        bool, typer.Option("--i-know", help="Publish although δ is 1/100 or more; you know what that means.")
-    ] = False,
-    rows: Annotated[
-        int | None,
-        typer.Option(
-            help="About how many rows there are: for the expected intervals, and for warnings before."
-        ),
-    ] = None,
-    more: Annotated[
-        bool,
-        typer.Option(
-            "--more", help="Publish the further publications of this file, paid from the remaining budget."
-        ),
-    ] = False,
+    receipts: Receipts = None,
+    i_know: IKnow = False,
+    rows: AboutRows = None,
+    more: More = False,
     store: Store = None,
 ) -> Result:
     """Publish what a spec describes, once.  Running it again shows what is published, and spends nothing.

@@ -43,6 +43,7 @@ from undeleted.curate.stores import (
     Store,
     copy_store,
     create_store,
+    grow_store,
     open_store,
     require_a_file,
     store_exists,
@@ -746,6 +747,16 @@ class Curator(Joining):
         """
         copied = copy_store(self.store, place, new_key=new_key, move_budget=move_budget)
         return Curator._of(copied, place)
+
+    def grow_into(self, place: str, horizon: int, clock: TickClock | None = None) -> "Curator":
+        """Copy the store to a place where people can join; what is published is tick 0, and costs nothing.
+
+        Newcomers are published by batch, each with noise as wide as that of the first release, at the same ε
+        per person.  From then on people must leave there.  What is left of the budget stays here.
+        """
+        clock = clock or TickClock("manual", datetime.now(UTC))
+        grown = grow_store(self.store, place, horizon, clock.as_json(), clock.start.timestamp())
+        return Curator._of(grown, place)
 
     @overload
     def show(self, name: str) -> Publication: ...

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 from undeleted.curate.releases.arrivals import Arrivals
+from undeleted.curate.stores._becoming import becoming, grown_mechanisms
 from undeleted.curate.stores._buckets import TAG, Buckets
 from undeleted.curate.stores._claims import Claim, Claims
 from undeleted.curate.stores._contents import Additions, Publishing
@@ -43,6 +44,7 @@ __all__ = [
     "bytes_of",
     "copy_store",
     "create_store",
+    "grow_store",
     "key_file_of",
     "open_store",
     "require_a_file",
@@ -164,6 +166,21 @@ def copy_store(store: Store, place: str, *, new_key: bool = False, move_budget: 
         raise StoreError(problem, "Remove the copy and its key, then copy again.") from None
     assert copied is not None
     return copied
+
+
+def grow_store(store: Store, place: str, horizon: int, clock: Json, at: float) -> Store:
+    """Copy a store that was published once to another place, where people can join; this is tick 0 of it.
+
+    The source keeps its records and what is left of its budget; deletions must go to the new store.
+    """
+    mechanisms = grown_mechanisms(store, horizon)
+    with ExitStack() as stack:
+
+        def contents(_: bytes) -> Given:
+            return stack.enter_context(becoming(store, mechanisms, clock, at))
+
+        grown: Store = _kind(place).filled(place, contents, store.key)
+    return grown
 
 
 def _surely_nothing_at(place: str) -> bool:

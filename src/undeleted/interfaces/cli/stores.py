@@ -1,5 +1,6 @@
 """Copy, back up and restore a store; erase old versions of rows that a database keeps."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from undeleted.interfaces.report.result import Result
 COPY = "Example: undeleted store copy people.db 'postgresql://curator@db/app?schema=people'"
 VACUUM = "Example: undeleted store vacuum --store 'postgresql://curator@db/app?schema=people'"
 
+GROW = "Example: undeleted store grow people.db grown.db --every week --horizon 156"
 FORGET = "Example: undeleted store forget-records --from ids.txt --capacity 20000 --receipts receipts.jsonl"
 
 
@@ -21,6 +23,7 @@ def group() -> typer.Typer:
     app = typer.Typer(help="Copy stores between SQLite and PostgreSQL, and erase old versions of rows.")
     app.command(name="copy", epilog=COPY)(copy)
     app.command(name="vacuum", epilog=VACUUM)(vacuum)
+    app.command(name="grow", epilog=GROW)(grow)
     app.command(name="forget-records", epilog=FORGET)(forget_records)
     return app
 
@@ -184,6 +187,41 @@ def _deleted_again(curator: Given, leavers: Path, column: str) -> Given:
         if retains == "tags":
             return curator.delete_rows(leavers, progress=progress.advance)
         return curator.delete(ids_in(leavers, column), progress=progress.advance)
+
+
+@renders
+def grow(
+    source: Annotated[str, typer.Argument(help="A store that was published once: a file, or postgresql://…")],
+    target: Annotated[str, typer.Argument(help="The place for the store that grows; it must be empty.")],
+    every: Annotated[str, typer.Option(help="The clock: hour, day, week, month or manual.")],
+    horizon: Annotated[int, typer.Option(help="For how many ticks, this one included.")],
+) -> Result:
+    """Copy a store that was published once to a place where people can join.
+
+    What is published becomes tick 0: nothing is drawn again, and nobody who is there pays.  Each later batch
+    gets noise of its own, as wide as that of the first release, and its people pay as much ε as the first
+    paid.  The totals become noisier with the root of the number of ticks; a table with [arrivals] from the
+    start stays more exact.  Afterwards people must leave in the new store: remove the old one.
+    """
+    from undeleted.curate.curator import Curator
+    from undeleted.curate.tick_clock import TickClock
+    from undeleted.interfaces.report.store_results import ticks_in_words, ticks_of
+
+    clock = TickClock(every, datetime.now(UTC))
+    with Curator.open(source) as first, working(f"copying {first.store.path}"):
+        path, spent = first.store.path, first.status().spent
+        with first.grow_into(target, horizon, clock) as grown:
+            problems, ticks, place = grown.check(), ticks_of(grown), grown.store.path
+    assert ticks is not None
+    facts: Json = {"from": path, "to": place, "ticks": ticks, "epsilon_per_person": spent}
+    facts |= {"intact": not problems, "problems": problems}
+    text = {
+        "grown": f"{path} → {place}",
+        "ticks": ticks_in_words(ticks),
+        "budget": f"ε = {spent:.4g} a person, as before: those who are there have paid, newcomers pay once",
+        "next": "delete and add in the new store from now on, and remove the old one with its key",
+    }
+    return Result(facts, text, code=int(bool(problems)))
 
 
 @renders

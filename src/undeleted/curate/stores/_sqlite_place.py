@@ -237,9 +237,9 @@ def key_of(file: Path, store: str) -> bytes:
     return rotated(keys[-1], keys[:-1])
 
 
-def wrong(path: str, error: sqlite3.Error | OSError) -> StoreError:
-    """Translate an error of SQLite or the disk into a message."""
-    said = str(error)
+def wrong(path: str, error: sqlite3.Error | OSError | UnicodeDecodeError) -> StoreError:
+    """Translate an error of SQLite or the disk into a message; SQLite may quote what was altered."""
+    said = "malformed" if isinstance(error, UnicodeDecodeError) else str(error)
     if isinstance(error, PermissionError):
         said = "readonly"
     for words, problem, remedy in (

@@ -197,7 +197,7 @@ class SqliteStore(Store):
         key, read_only = read_key(path), read_only or not is_writable(path)
         try:
             connection = connect_reading(path) if read_only else connect(path)
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise wrong(path, error) from None
         try:
             stored_format = _format_of(connection, path, key)
@@ -341,7 +341,7 @@ class SqliteStore(Store):
                     self._db.execute("ROLLBACK")
                 if kind == "IMMEDIATE":  # what was taken over inside is not there: the next one loads again
                     self._seal, self._written = "", self._reached
-                if isinstance(error, sqlite3.Error):
+                if isinstance(error, sqlite3.Error | UnicodeDecodeError):
                     raise wrong(self.path, error) from None
                 raise
 
@@ -575,10 +575,8 @@ def _format_of(connection: sqlite3.Connection, path: str, key: bytes) -> str:
     """The format of a store that this program can read, and whose key this is."""
     try:
         stored = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('format', 'tag')"))
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise wrong(path, error) from None
-    except UnicodeDecodeError:
-        raise StoreError(f"{path} is damaged: its metadata cannot be read.", DAMAGED) from None
     if not stored.get("format", "").isdigit() or int(stored["format"]) > FORMAT:
         problem = f"has format {stored.get('format', 'unknown')}; this program reads {FORMAT}."
         raise BadFile(path, problem, "Open it with the version of undeleted that wrote it, or a newer one.")

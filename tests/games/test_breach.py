@@ -60,6 +60,26 @@ def test_a_thief_who_watches_every_deletion_is_simulated_from_the_leavers(game):
     assert not verify(ordered, game).safe, "a place in the table tells how many came before"
 
 
+class Redrawn(StolenStore):
+    """A twin that publishes again, with new noise, when somebody leaves."""
+
+    def start(self, data, coins):
+        self._data, self._coins = list(data), coins
+        return super().start(data, coins)
+
+    def delete(self, points):
+        for point in points:
+            self._data.remove(point)
+        return super().start(self._data, self._coins)
+
+
+def test_what_is_published_later_is_not_given():
+    mechanism = NoisySum(X, ClampedGeometric(Fraction(1, 2), 0, 2))
+    assert told_beyond(Redrawn(mechanism, Schema([X]), 4), WORLDS, (1,)) > 0
+    with pytest.raises(BadSetting, match="no z can come of both"):
+        told_beyond(stolen("receipts", NoisySum(X, NoNoise())), WORLDS)
+
+
 def test_more_people_than_there_is_room_for_and_leaving_before_anybody_came():
     with pytest.raises(BadSetting, match="room for 4"):
         stolen("receipts").start([0] * 5, seeded(1))

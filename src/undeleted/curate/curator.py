@@ -407,20 +407,7 @@ class Curator(Joining):
             what = "salts" if self._retained["retain"] == "tags" else "receipts"
             problem = f"nobody could ever leave: the store keeps no records, and {what} go nowhere."
             raise BadSetting(problem, "Say where they go: --receipts FILE, or receipts=… in Python.")
-        if boards := [name for name, m in publications.items() if isinstance(m, BulletinBoard)]:
-            problem = f"the posts of {boards[0]!r} would be kept with numbers by which they are found."
-            raise BadSetting(problem, 'Publish boards in a store of their own, with retain = "records".')
-        grows = any(isinstance(m, Arrivals) for m in publications.values())
-        if grows and self._retained["retain"] == "tags":
-            problem = "a table that grows keeps those who wait for a tick, and a tag cannot say which tick."
-            raise BadSetting(problem, 'Choose retain = "receipts", whose receipts carry it.')
-        for name, mechanism in publications.items():
-            if isinstance(mechanism, Arrivals) and not isinstance(mechanism.factors, Cohorts):
-                problem = f"rows to come of {name!r} need the exact totals of those who joined earlier."
-                raise BadSetting(problem, 'Choose noise = "cohorts": without records nobody can add them up.')
-            if isinstance(mechanism, Arrivals) and mechanism.max_corrections:
-                problem = "a correction needs the earlier record, which is not kept."
-                raise BadSetting(problem, "Leave out max_corrections: people can leave and join again.")
+        refuse_without_records(self._retained, publications)
 
     def _publish(
         self,
@@ -658,10 +645,11 @@ class Curator(Joining):
         people: dict[str, list[int]] = {}
         for row, person in enumerate(table.ids or ()):
             people.setdefault(person, []).append(row)
-        presented = store.presented(
-            table, [(person, rows, salted(person, rows)) for person, rows in people.items()]
-        )
-        return self._delete_claims(presented, fold, progress, unknown, list(people))
+        leavers = [(person, rows, salted(person, rows)) for person, rows in people.items()]
+        if without := sum(not salt for _, _, salt in leavers):
+            who = "1 person has" if without == 1 else f"{without:,} people have"
+            raise BadSetting(f"{who} no salt, or not one salt; nobody was deleted.", "Give everybody's salt.")
+        return self._delete_claims(store.presented(table, leavers), fold, progress, unknown, list(people))
 
     def _salted(
         self, data: Given, salts: Mapping[str, str] | None
@@ -849,10 +837,30 @@ class Curator(Joining):
             then = tuple(max(each) for each in zip(*given, strict=True))
             if now[0] < then[0] or now[1] < then[1]:
                 problems.append(
-                    f"it is at version {now[0]} after {now[1]:,} receipts, and acknowledged one at version "
-                    f"{then[0]} after {then[1]:,}: it is an older copy, and people who left are in it"
+                    f"this copy has version {now[0]} and {now[1]:,} used receipts, and the certificates say "
+                    f"{then[0]} and {then[1]:,}: it is older, and people who left are in it"
                 )
         return problems
+
+
+def refuse_without_records(rules: Mapping[str, Given], publications: Mapping[str, Given]) -> None:
+    """Refuse what cannot be published into a store that keeps no records."""
+    if not rules:
+        return
+    if boards := [name for name, m in publications.items() if isinstance(m, BulletinBoard)]:
+        problem = f"the posts of {boards[0]!r} would be kept with numbers by which they are found."
+        raise BadSetting(problem, 'Publish boards in a store of their own, with retain = "records".')
+    grows = any(isinstance(m, Arrivals) for m in publications.values())
+    if grows and rules["retain"] == "tags":
+        problem = "a table that grows keeps those who wait for a tick, and a tag cannot say which tick."
+        raise BadSetting(problem, 'Choose retain = "receipts", whose receipts carry it.')
+    for name, mechanism in publications.items():
+        if isinstance(mechanism, Arrivals) and not isinstance(mechanism.factors, Cohorts):
+            problem = f"rows to come of {name!r} need the exact totals of those who joined earlier."
+            raise BadSetting(problem, 'Choose noise = "cohorts": without records nobody can add them up.')
+        if isinstance(mechanism, Arrivals) and mechanism.max_corrections:
+            problem = "a correction needs the earlier record, which is not kept."
+            raise BadSetting(problem, "Leave out max_corrections: people can leave and join again.")
 
 
 def retained(retain: str, capacity: int | None, keep: Sequence[str] = ()) -> Json:

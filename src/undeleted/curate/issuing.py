@@ -23,7 +23,7 @@ import numpy as np
 from undeleted.curate.destinations import Destination
 from undeleted.curate.receipts import Issuer, is_writable, line_of
 from undeleted.curate.stores import Claim, Claims, Reserved, Serials, Store, salted_tag
-from undeleted.errors import BadBudget, BadSetting
+from undeleted.errors import BadSetting, RejectedValue
 from undeleted.foundations.schema import Table
 from undeleted.foundations.types import Given, Progress
 
@@ -55,12 +55,20 @@ class Issuing(ABC):
         self._issue_all(people, [[row.tobytes()] for row in rows])
 
     def finish(self) -> None:
-        most = self._claims.together
-        if over := sum(len(rows) > most for rows in self._waiting.values()) + self._came_twice():
-            raise BadBudget("rows_per_person", most, f"at least the rows that {over:,} people have")
+        self._check_cap()
         self._issue_all(list(self._waiting), list(self._waiting.values()))
         self._waiting.clear()
         self.destination.finish()
+
+    def _check_cap(self) -> None:
+        """Refuse a table in which somebody has more rows than the noise is made for."""
+        most = self._claims.together
+        over = sum(max(0, len(rows) - most) for rows in self._waiting.values()) + self._came_again()
+        if over:
+            person = self._claims.records.schema.id or "id"
+            rule = f"a person may have {most} row{'s' if most > 1 else ''}"
+            remedy = "Raise `rows_per_person` (`max_rows_per_person` in a spec; noise grows with it)."
+            raise RejectedValue(person, rule, None, over, remedy)
 
     def kept(self) -> Iterator[Given]:
         """What the store keeps of it, as slots."""
@@ -68,7 +76,8 @@ class Issuing(ABC):
 
     def _issue_all(self, people: Sequence[str], rows: Sequence[list[bytes]]) -> None:
         if self._next + len(people) > self.capacity:
-            problem = f"more than {self.capacity:,} people came; nothing was published."
+            self._check_cap()
+            problem = f"the table has more than {self.capacity:,} people; nothing was changed."
             raise BadSetting(
                 problem, "Choose a larger `capacity`: it is public, so choose it from what you know."
             )
@@ -85,14 +94,13 @@ class Issuing(ABC):
         data = person.encode("utf-8", "surrogatepass")
         return blake2b(data, digest_size=16, key=self._secret).digest()
 
-    def _came_twice(self) -> int:
-        """How many people have more than one row."""
+    def _came_again(self) -> int:
+        """How many rows are of somebody who had one already."""
         if not self._digests:
             return 0
         ordered = np.concatenate(self._digests).reshape(-1, 2)
         ordered = ordered[np.lexsort(ordered.T)]
-        same = (ordered[1:] == ordered[:-1]).all(axis=1)
-        return int(np.count_nonzero(same & ~np.r_[False, same[:-1]])) if same.size else 0
+        return int(np.count_nonzero((ordered[1:] == ordered[:-1]).all(axis=1)))
 
 
 class IssuingReceipts(Issuing):

@@ -241,7 +241,7 @@ class Issuer(DataSet):
             version, used = _PROGRESS.unpack(data)
         except (jwt.PyJWTError, InvalidTag, KeyError, ValueError, TypeError, AttributeError, struct.error):
             problem = "this is not a certificate that this store gave, with its version in it."
-            raise NotGenuine(problem, "Give a certificate of deletion of a store without records.") from None
+            raise NotGenuine(problem, "Give a certificate of deletion that this very store gave.") from None
         return version, used
 
     def _token(self, kind: str, claims: dict[str, str]) -> str:

@@ -77,8 +77,9 @@ class StolenStore:
 def told_beyond(store: StolenStore, data_sets: Sequence[Data], leavers: Data = ()) -> Fraction:
     """The largest distance between the laws of what is stolen after these people left, given z.
 
-    The data sets differ in what the thief does not know.  Both are given z before and after, where both could
-    have led to it: what z itself tells is not counted.
+    The data sets differ in what the thief does not know.  Both are given z, where both could have led to it:
+    what z itself tells is not counted.  What is published later must follow from z and the leavers: it is not
+    given.
 
     >>> from undeleted.curate.mechanisms.noisy_sum import NoisySum
     >>> from undeleted.foundations.coins import ClampedGeometric
@@ -94,6 +95,9 @@ def told_beyond(store: StolenStore, data_sets: Sequence[Data], leavers: Data = (
     laws = [_by_published(store, data, leavers) for data in data_sets]
     most = Fraction(0)
     for one, other in combinations(laws, 2):
+        if not one.keys() & other.keys():
+            problem = "no z can come of both data sets: z alone tells the bit, and nothing is compared."
+            raise BadSetting(problem, "Give the mechanism noise that can lead from both to the same z.")
         for z in one.keys() & other.keys():
             most = max(most, _distance(one[z], other[z]))
     return most
@@ -107,12 +111,12 @@ def _distance(one: dict[Output, Fraction], other: dict[Output, Fraction]) -> Fra
 
 
 def _by_published(store: Algorithm, data: Data, leavers: Data) -> dict[Output, dict[Output, Fraction]]:
-    """The law of what is stolen, for every z before and after, given z."""
+    """The law of what is stolen, given z, for every z."""
 
     def run(coins: Coins) -> Output:
         first = store.start(data, coins)
         last = store.delete(leavers) if leavers else first
-        return (first[0], last[0]), (first, last)
+        return first[0], (first, last)
 
     by_z: dict[Output, dict[Output, Fraction]] = {}
     for (z, stolen), probability in exact_law(run).items():

@@ -10,7 +10,8 @@ answer    every fitted attribute, computed on first use and cached until the nex
 import functools
 import sys
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
@@ -67,15 +68,22 @@ def restore_on_failure(
 
     @functools.wraps(fit)
     def fitted(self: Model, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Model:
-        before = dict(self.__dict__)
-        try:
+        with restored_on_failure(self):
             return fit(self, *args, **kwargs)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     return fitted
+
+
+@contextmanager
+def restored_on_failure(model: Given) -> Iterator[None]:
+    """If the block fails, the model is what it was."""
+    before = dict(model.__dict__)
+    try:
+        yield
+    except BaseException:
+        model.__dict__.clear()
+        model.__dict__.update(before)
+        raise
 
 
 def if_it_grows(method: Callable[Arguments, Model]) -> Callable[Arguments, Model]:
@@ -213,8 +221,9 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
         Keep the salts beside the rows, and apart from the model, which keeps a keyed tag of every row and its
         salt: so it tells how many rows are left, and nothing about them.
         """
-        _ = self.fit(X) if y is None else self.fit(X, y)
-        self._salted, salts = SaltedRows.issued(self._codes(X, y))
+        with restored_on_failure(self):
+            _ = self.fit(X) if y is None else self.fit(X, y)
+            self._salted, salts = SaltedRows.issued(self._codes(X, y))
         return salts
 
     def forget(

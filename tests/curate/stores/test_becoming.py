@@ -12,7 +12,7 @@ from undeleted.curate.mechanisms import (
     NoisyMean,
 )
 from undeleted.curate.stores import Fold, store_exists
-from undeleted.errors import BadSetting, StoreError
+from undeleted.errors import BadSetting, StoreError, TicksElsewhere
 from undeleted.foundations.privacy import Budget, account
 from undeleted.foundations.schema import Category, Number, Schema, Text
 from undeleted.interfaces.cli import run
@@ -109,17 +109,57 @@ def test_what_cannot_grow_is_refused_and_nothing_is_there(tmp_path):
             with pytest.raises(BadSetting, match=f"'{name}' is not a total"):
                 curator.grow_into(place, 12)
     with published(str(tmp_path / "once.db")) as curator:
-        grown = curator.grow_into(str(tmp_path / "first.db"), 12)
-        with grown, pytest.raises(BadSetting, match="grows already"):
-            grown.grow_into(place, 12)
-        curator.delete("p1", fold=Fold(people=9, after=3600.0))
+        curator.delete("p1", fold=Fold(people=2, after=3600.0))
         with pytest.raises(BadSetting, match="held back"):
             curator.grow_into(place, 12)
+        curator.delete("p2", fold=Fold(people=2, after=3600.0))
+        grown = curator.grow_into(str(tmp_path / "first.db"), 12)  # what was refused has cost nothing
+        with grown, pytest.raises(BadSetting, match="grows already"):
+            grown.grow_into(place, 12)
     with Curator(PEOPLE, Budget(1.0), retain="receipts", capacity=9) as curator:
         curator.publish(table(["a"]), {"n": NoisyCount(Budget(1.0), rows_per_person=2)}, receipts=str)
-        with pytest.raises(BadSetting, match="say nothing of ticks"):
+        with pytest.raises(BadSetting, match="keeps no records, so it cannot be made to grow"):
             curator.grow_into(place, 12)
     assert not store_exists(place)
+
+
+def test_of_one_publication_one_store_grows(place, tmp_path):
+    """Newcomers would pay once in each of two; what was left of the budget is given up."""
+    with published(place("once"), Budget(9.0)) as curator:
+        with curator.copy_to(place("copy")) as copied:
+            with pytest.raises(BadSetting, match="is a copy or a backup"):
+                copied.grow_into(place("grown"), 12)
+            with copied.copy_to(place("second")) as second, pytest.raises(BadSetting, match="is a copy"):
+                second.grow_into(place("grown"), 12)
+        assert curator.left > 5
+        with curator.grow_into(place("grown"), 12) as grown:
+            grown.tick()
+            with grown.copy_to(place("backup")) as backup, pytest.raises(TicksElsewhere):
+                backup.tick()
+        assert curator.left == 0
+        with pytest.raises(BadSetting, match="was copied to a store that grows"):
+            curator.grow_into(place("again"), 12)
+        with pytest.raises(BadSetting, match="not this store's to spend"):
+            curator.publish_more({"more": NoisyCount(Budget(0.1), rows_per_person=2)})
+        assert curator.check() == []
+    with Curator.open(place("once")) as curator, pytest.raises(BadSetting):
+        curator.grow_into(place("again"), 12)
+    with (
+        published(place("moved"), Budget(9.0)) as curator,
+        curator.copy_to(place("to"), move_budget=True) as to,
+    ):
+        with pytest.raises(BadSetting, match="is a copy"):
+            curator.grow_into(place("again"), 12)
+        with to.grow_into(place("again"), 12) as grown:
+            assert grown.status().ticks == 1
+
+
+def test_another_process_publishes_more_meanwhile(place):
+    with published(place("once"), Budget(9.0)) as curator, Curator.open(place("once")) as other:
+        other.publish_more({"more": NoisyCount(Budget(1.0), rows_per_person=2)})
+        with curator.grow_into(place("grown"), 12) as grown:
+            assert "more" in grown.publications
+            assert grown.check() == []
 
 
 def test_an_altered_store_is_not_taken_for_tick_0(tmp_path):

@@ -102,6 +102,16 @@ def test_what_was_not_counted_is_refused_and_changes_nothing():
     assert store.check() == []
 
 
+def test_rows_presented_twice_in_another_order_count_once():
+    store, salts = made(MEMORY, rows(40))
+    there = only(rows(40), lambda person: person == "p10")
+    other = {name: values[::-1] for name, values in there.items()}
+    before = store.release("table")[0].value.sum()
+    done = store.delete_tagged([*claims(store, salts, there), *claims(store, salts, other)])
+    assert (done.deleted, done.unknown) == (1, 1)
+    assert before - store.release("table")[0].value.sum() == 2, "both rows, once"
+
+
 def test_rows_and_salts_come_as_frames_files_and_columns(tmp_path):
     people = {f"p{i}": i for i in range(20)}
     curator, salts = small(tmp_path / "people.db", people)
@@ -112,8 +122,10 @@ def test_rows_and_salts_come_as_frames_files_and_columns(tmp_path):
         with_salts.to_csv(tmp_path / "leavers.csv", index=False)
         assert curator.delete_rows(tmp_path / "leavers.csv").deleted == 2
         unknown: list[str] = []
+        with pytest.raises(BadSetting, match="1 person has no salt, or not one salt; nobody was deleted"):
+            curator.delete_rows(frame({"p3": 3, "p5": 5}), {"p5": salts["p5"], "p3": "x"})
         done = curator.delete_rows(
-            frame({"p3": 3, "p4": 5, "p5": 5, "nobody": 3}), salts | {"nobody": "x"}, unknown=unknown.append
+            frame({"p3": 3, "p4": 5, "p5": 5, "nobody": 3}), salts | {"nobody": "ab"}, unknown=unknown.append
         )
         assert (done.deleted, done.unknown) == (1, 3)
         assert unknown == ["p3", "p4", "nobody"]
@@ -249,8 +261,21 @@ def test_salts_go_to_a_file_and_come_back_from_it(tmp_path, monkeypatch, capsys)
     assert Path("who.txt").read_text().split() == ["p8"]
     assert run(["check"]) == 0
     Path("bad.jsonl").write_text("{}\n")
+    for bad in (
+        "{}",
+        '{"person": null, "salt": "ab"}',
+        '{"person": "p7", "salt": 12}',
+        '{"person": "p7", "salt": ""}',
+    ):
+        Path("bad.jsonl").write_text(bad + "\n")
+        assert run(["delete", "--rows", "leavers.csv", "--salts", "bad.jsonl"]) == 2
+        assert "line 1 is not a salt" in capsys.readouterr().err
+    Path("bad.jsonl").write_text('{"person": "p7", "salt": "ab"}\n{"person": "p7", "salt": "cd"}\n')
     assert run(["delete", "--rows", "leavers.csv", "--salts", "bad.jsonl"]) == 2
-    assert "line 1 is not a salt" in capsys.readouterr().err
+    assert "line 2 has another salt" in capsys.readouterr().err
+    Path("bad.jsonl").write_text("")
+    assert run(["delete", "--rows", "leavers.csv", "--salts", "bad.jsonl"]) == 2
+    assert "2 people have no salt" in capsys.readouterr().err
     assert run(["delete", "p7"]) == 2
     assert run(["delete", "--rows", "leavers.csv"]) == 2, "the table has no column of salts"
     with open_store("undeleted.db") as store:

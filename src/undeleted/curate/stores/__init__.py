@@ -171,15 +171,24 @@ def copy_store(store: Store, place: str, *, new_key: bool = False, move_budget: 
 def grow_store(store: Store, place: str, horizon: int, clock: Json, at: float) -> Store:
     """Copy a store that was published once to another place, where people can join; this is tick 0 of it.
 
-    The source keeps its records and what is left of its budget; deletions must go to the new store.
+    Only one store may go on: the source gives up what is left of its budget, and growing, before anything is
+    written; it gets both back if there is no copy.  Deletions must go to the new store.
     """
-    mechanisms = grown_mechanisms(store, horizon)
-    with ExitStack() as stack:
+    grown_mechanisms(store, horizon)
+    before: list[Json] = []
+    try:
+        with ExitStack() as stack:
 
-        def contents(_: bytes) -> Given:
-            return stack.enter_context(becoming(store, mechanisms, clock, at))
+            def contents(_: bytes) -> Given:
+                grown_mechanisms(store, horizon)
+                before.append(store.give_up())
+                return stack.enter_context(becoming(store, before[0], horizon, clock, at))
 
-        grown: Store = _kind(place).filled(place, contents, store.key)
+            grown: Store = _kind(place).filled(place, contents, store.key)
+    except BaseException:
+        if before and _surely_nothing_at(place):
+            store.reopen_budget(before[0])
+        raise
     return grown
 
 

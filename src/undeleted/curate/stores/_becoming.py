@@ -9,7 +9,7 @@ pays as much for the row of their own batch.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -30,9 +30,21 @@ def grown_mechanisms(store: Store, horizon: int) -> dict[str, Arrivals]:
     """The store's mechanisms over ticks, with the noise that they have; what cannot grow is refused."""
     if store.growth is not None:
         raise BadSetting(f"{store.path} grows already.", "Add people with `undeleted add`.")
+    if store.facts.get("grown"):
+        problem = f"{store.path} was copied to a store that grows: newcomers would pay once in each."
+        raise BadSetting(problem, "Add people there.")
+    if store.facts.get("closed"):
+        problem = f"{store.path} is a copy or a backup: it and its original could both grow."
+        raise BadSetting(
+            problem, "Let the original grow; or copy it with --move-budget, and let that copy grow."
+        )
     if not store.keeps_records:
-        problem = "people who are there have receipts (or salts) that say nothing of ticks."
+        problem = f"{store.path} keeps no records, so it cannot be made to grow."
         raise BadSetting(problem, 'Publish with [arrivals] and retain = "receipts" from the start.')
+    return _over_ticks(store, horizon)
+
+
+def _over_ticks(store: Store, horizon: int) -> dict[str, Arrivals]:
     for name, mechanism in store.mechanisms.items():
         if not isinstance(mechanism, Linear):
             problem = f"{name!r} is not a total, or has a shape that was made for one release."
@@ -44,9 +56,13 @@ def grown_mechanisms(store: Store, horizon: int) -> dict[str, Arrivals]:
 
 
 @contextmanager
-def becoming(store: Store, mechanisms: Mapping[str, Arrivals], clock: Json, at: float) -> Iterator[Taken]:
-    """The contents of a store that grows, from one that does not; writers are locked out meanwhile."""
+def becoming(store: Store, before: Json, horizon: int, clock: Json, at: float) -> Iterator[Taken]:
+    """The contents of a store that grows, from one that has given it up; writers are locked out meanwhile.
+
+    `before` are the facts of the source before that.
+    """
     with store.taken() as contents:
+        mechanisms = _over_ticks(store, horizon)  # another process may have published more until now
         if contents.state.held:
             problem = f"the deletions of {contents.state.held:,} people are held back."
             raise BadSetting(problem, "Wait until they are folded in, or delete more people with --fold.")
@@ -64,8 +80,8 @@ def becoming(store: Store, mechanisms: Mapping[str, Arrivals], clock: Json, at: 
 
         def meta() -> dict[str, str]:
             kept = contents.meta()
-            facts = json.loads(kept["facts"]) | {"left": 0.0, "clock": clock, "grew_from": "one release"}
-            facts.pop("closed", None)
+            now = {key: fact for key, fact in store.facts.items() if key not in ("closed", "grown")}
+            facts = before | now | {"left": 0.0, "clock": clock}
             described = {name: describe(mechanism) for name, mechanism in mechanisms.items()}
             return kept | {
                 "mechanisms": json.dumps(described),

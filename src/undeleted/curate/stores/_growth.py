@@ -340,9 +340,7 @@ def reserve(store: "Store", table: Table, *, skip: bool) -> Reserved:
     serials = order.take(int(used), len(rows)) + BITS * chunks_for(store.capacity) * growth.ticks
     if serials.size < len(rows):
         problem = f"more than {store.capacity:,} people would join at this tick; nobody was added."
-        remedy = (
-            "`capacity` is public and fixed, and failed attempts count: let others join at the next tick."
-        )
+        remedy = "The tick is full (failed attempts count, too): the others can join at the next tick."
         raise BadSetting(problem, remedy)
     _mark_spent(store, serials.tolist(), spent=True)
     store._write_state(store._state(write=True))

@@ -165,7 +165,7 @@ def publisher(path: str) -> Iterator[None]:
 def refuse_what_is_there(path: str) -> None:
     """Refuse to overwrite anything: a store, a key, or the log of another store."""
     if Path(path).exists():
-        remedy = "Deletions update it; publish new people into a new store."
+        remedy = "Name another place, or delete from the store that is there."
         raise AlreadyExists(f"a store at {path}", remedy)
     if Path(f"{path}.unfinished").exists():  # a publication that was killed: nothing of it was ever shown
         clear(path)

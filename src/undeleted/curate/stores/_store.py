@@ -109,9 +109,8 @@ def _absent(tags: Sequence[bytes], there: set[bytes]) -> tuple[int, ...]:
 
 
 def _closed(facts: Json) -> Json:
-    """The facts of a store that has nothing left to spend, and no ticks to close."""
-    spends = facts.get("left") or "clock" in facts
-    return facts | {"left": 0.0, "closed": True} if spends else facts
+    """The facts of a store that has nothing left to spend, and no ticks to close, now or later."""
+    return facts | {"left": 0.0, "closed": True}
 
 
 def _retagged(slots: Given, key: bytes | None) -> Given:
@@ -524,9 +523,8 @@ class Store(ABC):
         """
         with self._extending():
             if self.growth is not None or any(self._boards) or not self.keeps_records:
-                problem = (
-                    "only a store of records, of a table that does not grow, without boards, can do this."
-                )
+                why = "keeps no records already" if not self.keeps_records else "grows, or has boards"
+                problem = f"{self.path} {why}: its records cannot become receipts."
                 raise BadSetting(problem, 'Publish with retain = "receipts" from the start.')
             state = self._state(write=True)
             if state.held:
@@ -575,6 +573,10 @@ class Store(ABC):
     def close_budget(self) -> Json:
         """Give up what is left of the budget, durably; return the facts as they were."""
         return self._with_facts(_closed)
+
+    def give_up(self) -> Json:
+        """Give up growing, and what is left of the budget: another store goes on.  The facts before."""
+        return self._with_facts(lambda facts: _closed(facts) | {"grown": True})
 
     def reopen_budget(self, facts: Json) -> None:
         """Take back what was given up, because there is no copy that could spend it."""
@@ -734,8 +736,11 @@ class Store(ABC):
         """Remove the tags of these claims; return the rows of those that were there, like `_take`."""
         self._state(write=True)
         read = {data: self.claims.read(data) for data in claims}
-        _, there, _ = self._take([claim.tag for claim in read.values()], dummy_work=dummy_work)
-        fresh = {data: claim for data, claim in read.items() if claim.tag in there}
+        _, there, _ = self._take(
+            list(dict.fromkeys(claim.tag for claim in read.values())), dummy_work=dummy_work
+        )
+        by_tag = {claim.tag: (data, claim) for data, claim in read.items() if claim.tag in there}
+        fresh = dict(by_tag.values())  # rows that were presented twice, in another order, count once
         rows = [row for claim in fresh.values() for row in claim.rows]
         return rows, set(fresh), [self._records.blank] * (len(read) - len(fresh) if dummy_work else 0)
 

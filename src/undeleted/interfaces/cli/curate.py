@@ -252,11 +252,17 @@ def _salts_of(path: Path) -> dict[str, str]:
     with _lines_of(path) as lines:
         for number, line in enumerate(lines, start=1):
             try:
-                salts |= {str(given["person"]): str(given["salt"]) for given in [json.loads(line)]}
+                given = json.loads(line)
+                person, salt = given["person"], given["salt"]
+                well_formed = isinstance(person, str) and len(bytes.fromhex(salt)) > 0
             except (ValueError, KeyError, TypeError, RecursionError):
-                raise BadFile(
-                    str(path), f"line {number} is not a salt.", 'Each line is {"person": …, "salt": …}.'
-                ) from None
+                well_formed = False
+            if not well_formed:
+                remedy = 'Each line is {"person": "…", "salt": "…"}, as `publish` wrote it.'
+                raise BadFile(str(path), f"line {number} is not a salt.", remedy)
+            if salts.setdefault(person, salt) != salt:
+                problem = f"line {number} has another salt for a person of an earlier line."
+                raise BadFile(str(path), problem, "Give the file as `publish` wrote it.")
     return salts
 
 

@@ -36,14 +36,16 @@ def add(
         bool, typer.Option("--skip-existing", help="Leave out people who are in the store already.")
     ] = False,
     receipts: Annotated[
-        str | None, typer.Option(help="Write the receipts of the file's people to this new file, or FOLDER/.")
+        str | None,
+        typer.Option(help="Write the receipts of the file's people to this new file, or into a new FOLDER/."),
     ] = None,
     store: Store = None,
 ) -> Result:
     """Take people into a table that grows.  They wait in the store until the next tick closes.
 
     If anybody in the file is in the store already, nobody is added.  Do not add a file twice: people in it
-    who have left meanwhile would join again.
+    who have left meanwhile would join again.  A store without records recognises only people who wait for
+    the tick that is open.
     """
     from undeleted.curate.curator import Curator
 

@@ -17,8 +17,8 @@ from undeleted.interfaces.report.result import Result, aligned, plain
 Receipts = Annotated[
     str | None,
     typer.Option(
-        help="Write a signed receipt for every person to this file, or one each into FOLDER/; people leave "
-        "with it."
+        help="Write a signed receipt (or, for tags, a salt) for every person to this new file, or one each "
+        "into a new FOLDER/; people leave with it."
     ),
 ]
 IKnow = Annotated[
@@ -81,7 +81,11 @@ def init(
             raise BadUsage("the connection may contain a secret, which the spec would store.", remedy)
         columns = kinds_of(connection, table, out.parent)
     text = draft(table, columns, out, connection, id, guesses)
-    out.write_text(text, encoding="utf-8")
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        problem = f"cannot be written ({(error.strerror or '').lower()})."
+        raise BadFile(str(out), problem, "Name a file in a folder that exists.") from None
     to_decide = text.count(f"= {DECIDE}") + text.count(f"[{DECIDE}]")
     facts: Json = {"written": str(out), "columns": len(columns), "to_decide": to_decide}
     if not guesses:

@@ -140,7 +140,7 @@ def restore(
 
     if (leavers is None) == (not nobody_left):
         problem = "a backup brings back everybody who left after it was written."
-        raise BadUsage(problem, "Give --leavers FILE with their ids, or --nobody-left.")
+        raise BadUsage(problem, "Give either --leavers FILE, with all of them, or --nobody-left.")
     if not source.is_file():
         raise StoreError(f"there is no backup at {source}.", "Name the file that `undeleted backup` wrote.")
     with Curator.open(str(source), read_only=True) as kept:
@@ -155,8 +155,11 @@ def restore(
             with Curator.open(place) as curator:
                 done = _deleted_again(curator, leavers, column)
                 if strict and done.unknown:
-                    problem = f"{done.unknown:,} of these ids are not in the backup; nothing was restored."
-                    raise StoreError(problem, "Check how they are spelled, or leave out --strict.")
+                    what, check = "ids", "Check how they are spelled"
+                    if retains != "records":
+                        what, check = "people", "They left before the backup, or are of another store: check"
+                    problem = f"{done.unknown:,} of these {what} are not in the backup; nothing was restored."
+                    raise StoreError(problem, f"{check}, or leave out --strict.")
                 facts |= {"deleted": done.deleted, "unknown": done.unknown, "version": done.version}
                 problems = curator.check()
                 facts |= {"intact": not problems, "problems": problems}
@@ -200,8 +203,8 @@ def grow(
 
     What is published becomes tick 0: nothing is drawn again, and nobody who is there pays.  Each later batch
     gets noise of its own, as wide as that of the first release, and its people pay as much ε as the first
-    paid.  The totals become noisier with the root of the number of ticks; a table with [arrivals] from the
-    start stays more exact.  Afterwards people must leave in the new store: remove the old one.
+    paid.  The totals become noisier with the root of the number of ticks; a table that grows from the start
+    stays more exact.  What is left of the budget lapses.  People must leave in the new store: remove the old.
     """
     from undeleted.curate.curator import Curator
     from undeleted.curate.tick_clock import TickClock
@@ -230,10 +233,10 @@ def forget_records(
         Path, typer.Option("--from", help="The ids of everybody in the store, one a line; or a table.")
     ],
     receipts: Annotated[
-        str, typer.Option(help="Write everybody's receipt to this new file, or one each into FOLDER/.")
+        str, typer.Option(help="Write everybody's receipt to this new file, or one each into a new FOLDER/.")
     ],
     capacity: Annotated[
-        int, typer.Option(help="For how many receipts there are bits; public: choose it from what you know.")
+        int, typer.Option(help="Room for how many people; it is public: choose it from what you know.")
     ],
     column: Annotated[str, typer.Option(help="If --from is a table: the column of the ids.")] = "",
     store: Store = None,

@@ -7,7 +7,7 @@ row of the table is read.
 import math
 from dataclasses import dataclass, replace
 
-from undeleted.curate.curator import Curator
+from undeleted.curate.curator import Curator, refuse_without_records, retained
 from undeleted.curate.mechanisms.noisy_count import NoisyCount
 from undeleted.curate.mechanisms.noisy_people import NoisyPeople
 from undeleted.curate.releases.arrivals import Arrivals
@@ -53,8 +53,8 @@ class Expected:
 
 RETAINED = {  # what a breach, a lost receipt and `check` mean
     "records": [
-        'the store will keep the codes of every person (retain = "records"): somebody with its file and key',
-        "can read them; `check` can show from them that no deletion was lost",
+        'the store will keep the codes of every person (retain = "records"): somebody with its file can read',
+        "them; `check` can show from them that no deletion was lost",
     ],
     "receipts": [
         'the store will keep nothing about anybody (retain = "receipts"): its file and key tell a thief only',
@@ -68,12 +68,26 @@ RETAINED = {  # what a breach, a lost receipt and `check` mean
         "noise was conserved",
     ],
 }
+WAITING = "until a tick closes, its newcomers' codes are in the file"
+HIDDEN = (
+    "hidden leavers stay in the file, without ids, until a tick or the horizon; `check` cannot count them"
+)
+
+
+def _kept(spec: Spec) -> list[str]:
+    """What the store keeps about people, in words."""
+    said = list(RETAINED[spec.retain])
+    if spec.growing is not None:
+        said += [WAITING] if spec.retain != "records" else []
+        said += [HIDDEN] if spec.growing.leavers is not None else []
+    return said
 
 
 def plan(spec: Spec, rows: int) -> Result:
     """What to expect of a spec on a table of about so many rows."""
     if rows < 1:
         raise BadSetting(f"--rows {rows} is not a number of rows.", "Give about how many rows there are.")
+    refuse_without_records(retained(spec.retain, spec.capacity, spec.keep), spec.mechanisms)
     expected = _all_expected(spec.mechanisms, rows, spec.budget.delta)
     cells = sum(publication.cells for publication in expected)
     seconds = (cells * NANOSECONDS + rows * PER_ROW) / 1e9
@@ -92,7 +106,7 @@ def plan(spec: Spec, rows: int) -> Result:
     remarks.append(
         f"the store will have about {_in_bytes(size)}, and take about {max(1, round(seconds)):,} s"
     )
-    return Result(facts, _lines(expected), "\n".join(remarks + RETAINED[spec.retain] + _warnings(expected)))
+    return Result(facts, _lines(expected), "\n".join(remarks + _kept(spec) + _warnings(expected)))
 
 
 def summary(curator: Curator, rows: int | None) -> tuple[Json, str]:
@@ -136,7 +150,9 @@ def _noisy_rows(curator: Curator) -> int | None:
     for name in curator.publications:
         mechanism = curator.store.mechanisms[name]
         counted: Given = mechanism.mechanism if isinstance(mechanism, Arrivals) else mechanism
-        if isinstance(counted, NoisyPeople) or (isinstance(counted, NoisyCount) and not counted.over):
+        each_has_one = curator.store.schema.rows_per_person == 1
+        people = isinstance(counted, NoisyPeople) and each_has_one  # else there are more rows than people
+        if people or (isinstance(counted, NoisyCount) and not counted.over):
             noisy: Estimate = mechanism.estimate(curator.show(name).release)
             return max(1, round(noisy.value))
     return None

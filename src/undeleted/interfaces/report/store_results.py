@@ -129,7 +129,7 @@ def check_result(problems: list[str], store: Given, *, since: bool = False) -> R
     rule, unchecked = store.rule, dict[str, str]()
     if not store.keeps_records:
         unchecked["noise"] = "not checked: it keeps no records, so nobody can tell what the noise is"
-        if not since:
+        if not since and store.retains == "receipts":
             unchecked["age"] = "not checked: an older copy looks the same; give a certificate with --since"
     facts = {"intact": not problems, "problems": problems, "rule": rule, "unchecked": list(unchecked)}
     listed = {f"problem {i}": problem for i, problem in enumerate(problems, start=1)}

@@ -39,6 +39,8 @@ KEPT = (
     "growing_store",
     "growing_year",
     "growing_year_postgres",
+    "retain",
+    "group_by",
 )
 
 

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -166,7 +167,8 @@ def test_no_copy_makes_an_alteration_look_genuine(tmp_path):
     path = tmp_path / "people.db"
     curator, _ = small(path)
     curator.close()
-    [(data,)] = sqlite3.connect(path).execute("SELECT data FROM cells").fetchall()
+    with closing(sqlite3.connect(path)) as db:
+        [(data,)] = db.execute("SELECT data FROM cells").fetchall()
     cells = np.frombuffer(data[:-16], dtype="<i8").copy()
     cells[0] += 1000
     with sqlite3.connect(path) as db:

@@ -184,6 +184,28 @@ def test_a_forged_receipt_deletes_nobody(published):
     assert [published.is_there(number) for number in (5, 6, 7)] == [True, True, False]
 
 
+def test_a_service_whose_records_become_receipts_meanwhile_acknowledges_nothing_into_the_void(published):
+    """By another process: earlier receipts are void, new ones are good, a used one is answered alike."""
+    with client_of(published.store) as client:
+        assert leave(client, published.receipt(5)).status_code == 200
+        lines = []
+        with Curator.open(published.store) as other:
+            people = [line["person"] for line in published.lines]
+            other.forget_records(people, 1000, receipts=lines.append)
+        new = {line["person"]: line["receipt"] for line in map(json.loads, lines)}
+        before = estimate(client, published)
+        for _ in range(2):
+            assert leave(client, published.receipt(7)).status_code == 422
+        assert estimate(client, published) == before
+        told = [leave(client, new[published.lines[7]["person"]]) for _ in range(2)]
+        assert [answer.status_code for answer in told] == [200, 200]
+        assert told[0].json().keys() == told[1].json().keys()
+        assert estimate(client, published) == (before[0] - 1, before[1] + 1)
+        void = leave(client, published.receipt(8))
+        assert (void.status_code, void.json()["genuine"]) == (422, True)
+    assert published.whole()
+
+
 @pytest.mark.parametrize(
     ("body", "kind", "status"),
     [

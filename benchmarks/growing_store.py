@@ -111,7 +111,9 @@ def main() -> None:
                 life.store.erase()
                 bytes_now = written_by()
                 one = min(life.leave(1) for _ in range(5))
+                alone = (written_by() - bytes_now) / 5
                 batch = life.leave(BATCH)
+                together = (written_by() - bytes_now - 5 * alone) / BATCH
                 erased = life.leave(1)
                 recent = sorted(spent[-30:])[15]
                 each = (bytes_now - before) / max(1, len(spent))
@@ -125,6 +127,8 @@ def main() -> None:
                     writing_so_much_ms=1000 * write,
                     deletion_ms=1000 * min(one, erased),
                     deletion_in_a_batch_ms=1000 * batch,
+                    kb_written_by_a_deletion=alone / 1e3,
+                    kb_written_in_a_batch=together / 1e3,
                 )
                 worst, before, spent = max(worst, batch), written_by(), []
         start = time.perf_counter()

@@ -6,10 +6,15 @@ may be found of the others.  A store of receipts may grow by 5% more than a bit 
 People leave by id and with receipts where records are kept, and with receipts, or rows and salts, where they
 are not; the ways take turns.  Leaving with a receipt must be at least 90% as fast without records as with
 them: the marks of all chunks lie under one root, which is a page more to write.
+
+    python benchmarks/retain.py --stream 10000000   the memory that so many receipts take, from Parquet
 """
 
 import argparse
 import json
+import resource
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,12 +24,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from bench import Bench
 from undeleted import Budget, Curator, NoisyCount, NoisyHistogram, NoisySum, Number, Schema
 
 FIRST = 0x1122330000  # planted: such bytes stand nowhere by chance
-WIDE = Number("wide", min=0, max=2**40)
+WIDE = Number("wide", min=0, max=2**38)
 AGE = Number("age", min=0, max=127)
 SCHEMA = Schema([AGE, WIDE], id="id")
 PLANT = "Planted-"
@@ -88,14 +94,64 @@ def _all(done: Any, people: list[int]) -> None:
     assert done.deleted == len(people), done
 
 
+def peak(folder: Path, n: int) -> tuple[float, float]:
+    """Publish people from Parquet, with receipts, in a process of its own: its memory in MB, and seconds."""
+    source = folder / f"{n}.parquet"
+    with pq.ParquetWriter(source, table(1).schema) as writer:
+        for start in range(0, n, 10**6):
+            count = min(10**6, n - start)
+            ids = pa.array([f"{PLANT}{i:08d}" for i in range(start, start + count)])
+            numbers = np.arange(start, start + count)
+            columns = {"id": ids, "age": numbers % 128, "wide": FIRST + numbers % 2**20}
+            writer.write_table(pa.table(columns))
+    command = [sys.executable, __file__, "--child", str(source), "--people", str(n)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    return float(said[0]), float(said[1])
+
+
+def publish_here(source: Path, n: int) -> None:
+    """Publish a file that DuckDB reads a block at a time; print the memory and the seconds."""
+    import ibis
+
+    started = time.perf_counter()
+    path = source.with_suffix(".db")
+    with Curator(SCHEMA, Budget(3.0), path, retain="receipts", capacity=n + n // 5) as curator:
+        curator.publish(ibis.read_parquet(source), publications(), receipts=source.with_suffix(".jsonl"))
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    print(memory, time.perf_counter() - started)
+
+
+def stream(bench: Bench, most: int) -> None:
+    """The memory that receipts take: a few numbers a person, and not the receipts."""
+    with tempfile.TemporaryDirectory() as place:
+        sizes = (most // 10, most)
+        peaks = []
+        for n in sizes:
+            memory, seconds = peak(Path(place), n)
+            lines = (Path(place) / f"{n}.jsonl").stat().st_size
+            peaks.append(memory)
+            bench.row(people=n, memory_mb=memory, seconds=seconds, receipts_mb=lines / 1e6)
+    each = (peaks[1] - peaks[0]) / (sizes[1] - sizes[0]) * 1e6
+    bench.claim("at most 64 bytes of memory a person more", each <= 64, bytes=each)
+
+
 def main() -> None:
     def options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "--people", type=int, default=1_000_000, help="how many people (default a million)"
         )
 
+        parser.add_argument("--stream", type=int, help="only the memory of so many receipts, from Parquet")
+        parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
+
     bench = Bench("retain", __doc__ or "", seeds=1, options=options)
     n = bench.options.people
+    if bench.options.child:
+        return publish_here(bench.options.child, n)
+    if bench.options.stream:
+        bench.name = "retain_stream"
+        stream(bench, bench.options.stream)
+        bench.finish()
     capacity = n + n // 5
     with tempfile.TemporaryDirectory() as place:
         curators: dict[str, Curator] = {}

@@ -29,8 +29,8 @@ STORE = """
 A tick writes a tile of 60 ticks for every 8 cells; a deletion writes one tile for every 60 ticks of each of its cells. *Floor* is
 the time of writing as many bytes into SQLite, durably.
 
-| after ticks | size | a tick | it writes | floor | a deletion | in a batch of 1,000 |
-|---:|---:|---:|---:|---:|---:|---:|
+| after ticks | size | a tick | it writes | floor | a deletion | it writes | in a batch of 1,000 | each writes |
+|---:|---:|---:|---:|---:|---:|---:|---:|---:|
 """
 YEAR = """
 ## A year, with kills
@@ -58,7 +58,8 @@ def page() -> str:
         text += (
             f"| {row['ticks']:,} | {row['store_mb']:,.0f} MB | {row['tick_ms']:,.0f} ms "
             f"| {row['mb_written_by_a_tick']:.0f} MB | {row['writing_so_much_ms']:.0f} ms "
-            f"| {row['deletion_ms']:.1f} ms | {row['deletion_in_a_batch_ms']:.2f} ms |\n"
+            f"| {row['deletion_ms']:.1f} ms | {row['kb_written_by_a_deletion']:,.0f} kB "
+            f"| {row['deletion_in_a_batch_ms']:.2f} ms | {row['kb_written_in_a_batch']:,.0f} kB |\n"
         )
     names = ("growing_year", "growing_year_postgres")
     years = {name: result(name) for name in names if (RESULTS / f"{name}.json").exists()}

@@ -1,4 +1,7 @@
-"""The game of a table that grows, decided exactly in small worlds: who is safe, and which redrawing leaks."""
+"""The game of a table that grows: real and ideal, its rules, and what the generic simulator shows.
+
+Who is safe is decided in `tests/verifying/test_growing_worlds.py`.
+"""
 
 from fractions import Fraction
 
@@ -6,85 +9,119 @@ import pytest
 
 from undeleted.curate.mechanisms import NoisySum
 from undeleted.curate.releases.arrivals import Arrivals
-from undeleted.errors import BadSetting
-from undeleted.foundations.coins import ClampedGeometric, TruncatedGeometric, exact_law, seeded
+from undeleted.errors import BadSetting, RuleBroken
+from undeleted.foundations.coins import NoNoise, TruncatedGeometric, exact_law, seeded
 from undeleted.foundations.schema import Number, Schema
-from undeleted.games.arrivals import GrowingTable, simulated
-from undeleted.verifying.divergence import privacy_of_the_undeleted
-from undeleted.verifying.exact import FiniteWorld, verify
+from undeleted.games.arrivals import Following, GrowingTable, Tick, growing_game, ideal_growing_game
 
-X = Number("x", min=0, max=1)
-PEOPLE = Schema([X])
-POINTS = [(tick, value) for tick in (0, 1) for value in (0, 1)]
+X = Number("x", min=0, max=3)
+SCHEMA = Schema([X])
 NARROW = TruncatedGeometric(Fraction(1, 2), 1)
+PEOPLE = [(0, 1), (0, 3), (1, 2)]
 
 
-def early(redraws, noise="factorization", **more):
-    """Everybody who leaves joined at the first tick, and it has closed."""
-    arrivals = Arrivals(NoisySum(X, more.pop("law", NARROW)), 2, noise, bits=1)
-
-    def make():
-        return GrowingTable(arrivals, PEOPLE, ticks=2, leave_after=0, redraws=redraws)
-
-    return FiniteWorld.of(make, POINTS[:2], more.get("n", 2), more.get("k", 1), by_value=True)
+def table(noise="factorization", law=NARROW, redraws="never", **more):
+    return GrowingTable(Arrivals(NoisySum(X, law), 3, noise, bits=1, **more), SCHEMA, redraws=redraws)
 
 
-@pytest.mark.parametrize("game", ["non-adaptive", "dynamic"])
-@pytest.mark.parametrize("noise", ["factorization", "cohorts"])
-@pytest.mark.parametrize("redraws", ["never", "every-tick"])
-def test_noise_that_does_not_depend_on_who_left_is_perfectly_safe(noise, redraws, game):
-    assert verify(early(redraws, noise), game).safe
+def nosy(world):
+    """Puts records of its own into batches, corrupts somebody and deletes, by what it sees."""
+    world.tick(2)
+    world.tick()
+    if world.look()[0][0] % 2:
+        world.corrupt(1)
+        world.delete(1)
+    else:
+        world.delete(3)  # the first of its own: numbered after the three honest people
+    world.tick(1)
 
 
-@pytest.mark.parametrize("noise", ["factorization", "cohorts"])
-def test_hidden_leavers_expose_nobody_who_stays(noise):
-    assert verify(early("hidden", noise, n=2)).safe
+@pytest.mark.parametrize(
+    ("noise", "hidden"),
+    [
+        ("factorization", False),
+        ("cohorts", False),
+        ("tree", False),
+        ("factorization", True),
+        ("cohorts", True),
+    ],
+)
+def test_real_and_ideal_are_one_law_for_an_attacker_who_adapts(noise, hidden):
+    """Exactly: over all coins, the corrupted and what the attacker saw have the same probability."""
+    more = {"leavers": TruncatedGeometric(Fraction(1, 2), 1)} if hidden else {}
+
+    def law(game):
+        return exact_law(lambda coins: game(table(noise, **more), nosy, PEOPLE, 3, 1, coins))
+
+    assert law(growing_game) == law(ideal_growing_game)
 
 
 @pytest.mark.parametrize("redraws", ["at-deletion", "if-somebody-left"])
-def test_noise_that_is_drawn_again_because_somebody_left_is_not_safe(redraws):
-    found = verify(early(redraws))
-    assert not found.safe
-    assert found.literal.lower > 0
-    assert found.witness
+def test_noise_drawn_again_because_somebody_left_is_not_what_the_simulator_shows(redraws):
+    def law(game):
+        return exact_law(lambda coins: game(table("cohorts", redraws=redraws), nosy, PEOPLE, 3, 1, coins))
+
+    assert law(growing_game) != law(ideal_growing_game)
 
 
-def test_people_of_both_ticks_and_two_leavers():
-    """Points of every tick; those of a tick that has not closed are in no row."""
-    arrivals = Arrivals(NoisySum(X, NARROW), 2, "cohorts", bits=1)
-    world = FiniteWorld.of(lambda: GrowingTable(arrivals, PEOPLE, ticks=2, leave_after=0), POINTS, 2, 2)
-    assert verify(world).safe
+def test_the_view_has_everything_in_order():
+    outcome = growing_game(table("cohorts", NoNoise()), nosy, PEOPLE, 3, 1, seeded(1))
+    corrupted, view = outcome
+    assert corrupted == (3, 4), "the attacker's own records are its own"
+    controlled, requests, deleted, outputs = view
+    assert controlled == ((3, (0, 2)), (4, (2, 1)))
+    assert requests == (("tick", (2,)), ("tick", ()), ("delete", (3,)), ("tick", (1,)))
+    assert deleted == ((3,),)
+    assert outputs[1:] == (((6,),), ((6,), (2,)), ((4,), (2,)), ((4,), (2,), (1,)))
 
 
-def test_safe_is_not_private_noise_at_every_tick_costs_at_every_tick():
-    """Undeleted-safety says nothing about the rows themselves: a check of the whole transcript does."""
-    law = ClampedGeometric(Fraction(1, 2), low=0, high=2)
-    once = privacy_of_the_undeleted(early("never", "cohorts", law=law))
-    again = privacy_of_the_undeleted(early("every-tick", "cohorts", law=law))
-    assert once.transcript.ratio is not None
-    assert again.transcript.ratio is None or again.transcript.ratio > once.transcript.ratio
+def test_the_rules_of_the_game():
+    def breaks(world):
+        with pytest.raises(RuleBroken, match="only published records"):
+            world.corrupt(0)  # the first tick has not closed
+        world.tick()
+        world.corrupt(0)
+        with pytest.raises(RuleBroken, match="only published records"):
+            world.corrupt(2)  # joins at the second tick
+        with pytest.raises(RuleBroken, match="at most k"):
+            world.corrupt(1)
+        with pytest.raises(RuleBroken, match="only controlled"):
+            world.delete(1)
+        with pytest.raises(RuleBroken, match="one of 0"):
+            world.corrupt(7)
+        world.tick(), world.tick()
+        with pytest.raises(RuleBroken, match="no tick closes after the last"):
+            world.tick()
+        return "played"
+
+    assert growing_game(table(), breaks, PEOPLE, 3, 1, seeded(1)) == ((0,), "played")
 
 
-@pytest.mark.parametrize("noise", ["factorization", "cohorts", "tree"])
-@pytest.mark.parametrize("leavers", [[(0, 1)], [(0, 0), (1, 1)], [(0, 0), (0, 1), (1, 0)]])
-def test_the_simulator_shows_what_the_curator_shows(noise, leavers):
-    """Coin by coin: the law of both together has them equal; redrawn noise has not."""
-    data = [(0, 0), (0, 1), (1, 0), (1, 1)]
-    arrivals = Arrivals(NoisySum(X, NARROW), 3, noise, bits=2)
-
-    def agree(redraws):
-        def play(coins):
-            table = GrowingTable(arrivals, PEOPLE, ticks=3, leave_after=1, redraws=redraws)
-            first = table.start(data, coins)
-            return table.delete(leavers) == simulated(table, first, leavers)
-
-        return play
-
-    assert exact_law(agree("never")) == {True: 1}
-    assert not all(agree("at-deletion")(seeded(i)) for i in range(20)), "it would see noise drawn again"
+def test_somebody_who_left_before_a_row_is_not_in_it_and_every_earlier_row_loses_them():
+    for noise in ("factorization", "cohorts", "tree"):
+        stayed, left = table(noise, NoNoise()), table(noise, NoNoise())
+        left.start([(0, 1), (0, 3), (1, 2)], seeded(1))
+        stayed.start([(0, 1), (1, 2)], seeded(1))
+        left.delete([Tick()]), left.delete([(0, 3)])
+        stayed.delete([Tick()])
+        assert left.delete([Tick()]) == stayed.delete([Tick()])
 
 
-def test_nobody_leaves_after_the_last_tick():
-    arrivals = Arrivals(NoisySum(X, NARROW), 2, bits=1)
-    with pytest.raises(BadSetting, match="Choose an earlier tick"):
-        GrowingTable(arrivals, PEOPLE, ticks=2, leave_after=2)
+def test_hidden_leavers_show_at_the_next_tick_and_not_before():
+    hidden = table("cohorts", NoNoise(), leavers=NoNoise())
+    hidden.start([(0, 1), (0, 3)], seeded(1))
+    before = hidden.delete([Tick()])
+    assert hidden.delete([(0, 3)]) == before == ((4, 0),)
+    assert hidden.delete([Tick()]) == ((4, 0), (0, 3))
+
+
+def test_the_simulator_sees_no_data():
+    simulator = Following(table("cohorts").arrivals, SCHEMA)
+    assert simulator.tick(((7,),)) == ((7,),)
+    assert simulator.leave([(0, 3)]) == ((4,),)
+    assert simulator.tick(((7,), (5,))) == ((4,), (5,))
+
+
+def test_hidden_leavers_are_never_drawn_again():
+    with pytest.raises(BadSetting, match="never change a row"):
+        table(redraws="at-deletion", leavers=NARROW)

@@ -8,7 +8,7 @@
     dynamic         D3: the attacker corrupts as it goes, in the real or the ideal world; D4 with leakage
     simulator       the one generic simulator for every release-once mechanism: it calls `forget`
     with_leakage    the adapter of leaky mechanisms, and the simulator that receives g
-    arrivals        a table that people join and leave, as an algorithm
+    arrivals        D3 with ticks: a table that people join and leave, real and ideal, and its simulator
     breach          what a thief learns from a store that keeps no records, beyond what is published
     reductions      D3 ⇒ D2 ⇒ D1, and when they hold
     similarity      D5: measures of how close two worlds are

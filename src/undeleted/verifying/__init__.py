@@ -3,6 +3,7 @@
     exact            `verify`: the least δ of the best simulator, by linear programs, certified in rationals
     divergence       differential privacy of those who stay, over whole transcripts
     finite_world     an algorithm, a domain, n people of whom at most k leave
+    growing_worlds   the game of a table that grows, decided exactly, and what its transcripts cost
     small_worlds     our mechanisms and baselines by name, in such a world
     best_simulator   the best simulator against one attacker, as one linear program
     history_tree     everything that can happen: requests and outputs, with their exact probabilities

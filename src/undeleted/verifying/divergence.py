@@ -103,18 +103,18 @@ def privacy_of_the_undeleted(world: FiniteWorld, epsilon: float = 0.0) -> Diverg
         tree = grow(steps, {0: larger, 1: smaller}, world.k, _common(smaller, world.k))
         roots = tree.without_leaks()
         for a, b in ((0, 1), (1, 0)):
-            first = first.worse(Ratio(_largest([root.mass for root in roots.values()], a, b)))
-            ends = [leaf.mass for root in roots.values() for leaf in _ends(root)]
-            transcript = transcript.worse(Ratio(_largest(ends, a, b)))
+            first = first.worse(Ratio(largest([root.mass for root in roots.values()], a, b)))
+            last = [leaf.mass for root in roots.values() for leaf in ends(root)]
+            transcript = transcript.worse(Ratio(largest(last, a, b)))
             outset = sum((max(ZERO, _over(r, a, b, high)) for r in roots.values()), ZERO)
             outset_high = sum((max(ZERO, _over(r, a, b, low)) for r in roots.values()), ZERO)
             at_first = max(at_first[0], outset), max(at_first[1], outset_high)
-            worst = sum((_worst(r, a, b, high) for r in roots.values()), ZERO)
-            if worst > at_end[0] or witness is None:
-                witness = _witness(steps, roots, larger, smaller, (a, b), high)
+            most = sum((worst(r, a, b, high) for r in roots.values()), ZERO)
+            if most > at_end[0] or witness is None:
+                witness = observation(steps, roots, larger, smaller, (a, b), high)
             at_end = (
-                max(at_end[0], worst),
-                max(at_end[1], sum((_worst(r, a, b, low) for r in roots.values()), ZERO)),
+                max(at_end[0], most),
+                max(at_end[1], sum((worst(r, a, b, low) for r in roots.values()), ZERO)),
             )
     return Divergence(
         float(epsilon), first, transcript, at_first, at_end, witness, pairs, monotonic() - started
@@ -146,21 +146,23 @@ def _over(node: Node, a: int, b: int, factor: Fraction) -> Fraction:
     return node.mass.get(a, ZERO) - factor * node.mass.get(b, ZERO)
 
 
-def _worst(node: Node, a: int, b: int, factor: Fraction) -> Fraction:
+def worst(node: Node, a: int, b: int, factor: Fraction) -> Fraction:
     """The divergence under the best attacker from here on."""
-    ways = [sum((_worst(c, a, b, factor) for c in cs.values()), ZERO) for cs in node.moves.values()]
+    ways = [sum((worst(c, a, b, factor) for c in cs.values()), ZERO) for cs in node.moves.values()]
     return max(ways, default=max(ZERO, _over(node, a, b, factor)))
 
 
-def _ends(node: Node) -> Iterator[Node]:
+def ends(node: Node) -> Iterator[Node]:
+    """The histories in which nothing can be requested any more."""
     if not node.moves:
         yield node
     for children in node.moves.values():
         for child in children.values():
-            yield from _ends(child)
+            yield from ends(child)
 
 
-def _largest(masses: list[dict[int, Fraction]], a: int, b: int) -> Fraction | None:
+def largest(masses: list[dict[int, Fraction]], a: int, b: int) -> Fraction | None:
+    """The largest ratio of two masses; None if it is infinite."""
     largest = Fraction(1)
     for mass in masses:
         if mass.get(a) and not mass.get(b):
@@ -170,7 +172,7 @@ def _largest(masses: list[dict[int, Fraction]], a: int, b: int) -> Fraction | No
     return largest
 
 
-def _witness(
+def observation(
     steps: Steps, roots: dict[int, Node], larger: Data, smaller: Data, way: tuple[int, int], factor: Fraction
 ) -> Json:
     """The observation that distinguishes the neighbours best, on the best attacker's path."""
@@ -186,7 +188,7 @@ def _witness(
             return
 
         def gain(label: Label) -> Fraction:
-            return sum((_worst(c, a, b, factor) for c in node.moves[label].values()), ZERO)
+            return sum((worst(c, a, b, factor) for c in node.moves[label].values()), ZERO)
 
         label = max(node.moves, key=gain)
         for z, child in node.moves[label].items():

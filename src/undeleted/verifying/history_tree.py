@@ -11,15 +11,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
 
-from undeleted.foundations.types import Output
+from undeleted.foundations.types import Given, Output
 from undeleted.verifying.step_laws import Batch, Data, Steps
 
 Label: TypeAlias = tuple[Output, ...]
 Mass: TypeAlias = dict[int, Fraction]
-Move: TypeAlias = tuple[
-    Label, Batch, frozenset[int]
-]  # its label, its points, and all indices that are gone after it
-Moves: TypeAlias = Callable[[Data, frozenset[int]], Iterator[Move]]
+# A move: its label, its points, and what is done after it (mostly: which indices are gone).
+Move: TypeAlias = tuple[Label, Batch, frozenset[Given]]
+Moves: TypeAlias = Callable[[Data, frozenset[Given]], Iterator[Move]]
 Path: TypeAlias = tuple[Output, ...]  # z0, label, z1, label, z2, …
 ZERO = Fraction(0)
 

@@ -10,6 +10,7 @@ import random
 import shutil
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -523,6 +524,60 @@ def test_a_part_of_an_earlier_version_is_noticed_and_never_confirmed(tmp_path):
             with pytest.raises(StoreError, match="damaged"):
                 curator.delete_with(tokens)  # touches every part
             assert curator.check() != [], "what was altered is not confirmed by a change"
+
+
+def test_a_part_that_is_put_back_under_an_open_store_is_noticed_too(tmp_path):
+    """The marks that a process has checked are not read again; what they are marks of is."""
+    path = tmp_path / "people.db"
+    curator, receipts = small(path, {f"p{i}": i for i in range(60)})
+    curator.close()
+    earlier = tmp_path / "earlier.db"
+    shutil.copy(path, earlier)
+    tokens = list(receipts.values())
+    for tables in (
+        ["spent"],
+        ["cells"],
+        ["marks"],
+        ["state"],
+        ["spent", "marks"],
+        ["cells", "spent", "marks"],
+    ):
+        copy = tmp_path / f"{'-'.join(tables)}-open.db"
+        shutil.copy(path, copy)
+        shutil.copy(f"{path}.key", f"{copy}.key")
+        with Curator.open(copy) as curator:
+            curator.delete_with(tokens[:1])
+            curator.delete_with(tokens[1:2])  # its marks are known now
+            with closing(sqlite3.connect(copy)) as db:
+                db.execute("ATTACH ? AS earlier", (str(earlier),))
+                for table in tables:
+                    db.execute(f"DELETE FROM {table}")
+                    db.execute(f"INSERT INTO {table} SELECT * FROM earlier.{table}")
+                db.commit()
+            with pytest.raises(StoreError, match="damaged"):
+                curator.delete_with(tokens[2:3])
+            assert curator.check() != [], tables
+
+
+def test_two_who_have_it_open_and_one_whose_change_failed_take_turns(tmp_path, monkeypatch):
+    """Marks that one of them knows are not those of the store after the other has written."""
+    path = tmp_path / "people.db"
+    curator, receipts = small(path, {f"p{i}": i for i in range(60)})
+    tokens = list(receipts.values())
+    with curator, Curator.open(path) as other:
+        for turn, token in enumerate(tokens[:20]):
+            each = (curator, other)[turn % 2]
+            if turn % 5 == 4:
+                monkeypatch.setattr(type(each.store), "_put_state", _fails)
+                with pytest.raises(MemoryError):
+                    each.delete_with([token])
+                monkeypatch.undo()
+            assert each.delete_with([token]).deleted == 1
+        assert curator.check() == other.check() == []
+
+
+def _fails(*_):
+    raise MemoryError
 
 
 def test_a_whole_store_that_was_rolled_back_looks_authentic_and_is_old(tmp_path):

@@ -135,9 +135,7 @@ BREAKS = {
     "M9": lambda patch: patch.setattr(tree_counter, "add_noise", lambda statistic, laws, exact, coins: exact),
     "M10": keeps_everybody,
     "M11": with_the_first_noise,
-    "G4": lambda patch: patch.setattr(
-        GrowingTable, "_less", lambda self, rows, points, sign, joined: self._published(self._left)
-    ),
+    "G4": lambda patch: patch.setattr(GrowingTable, "_leave", lambda self, person: self._draw_again()),
     "survey": redraws_where_it_is_quick,
 }
 

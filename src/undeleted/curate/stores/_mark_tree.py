@@ -8,6 +8,7 @@
 
 An altered chunk does not fit its mark.  A chunk of an earlier version does, but its mark does not fit the
 page; a page does not fit the root.  A change checks what it replaces, so it never confirms an alteration.
+Pages that were checked or written under the root that is stored now are not read and checked again.
 Somebody who puts back a copy of the whole store cannot be noticed from the store alone.
 """
 
@@ -53,6 +54,8 @@ class MarkTree:
         write: Callable[[Pages], None],
     ) -> None:
         self._key, self._path, self._read, self._write = key, path, read, write
+        self._root = b""  # the heads under which these pages were checked or written, with their marks
+        self._known: dict[int, tuple[bytes, bytes]] = {}
         self.begin()
 
     def begin(self) -> None:
@@ -106,18 +109,24 @@ class MarkTree:
         """Write the pages of all changes; return the root that the state has a mark of, and the root now."""
         heads = dict(self._all_heads())
         if self._before is None:
-            self._before = root_of(heads)
+            self._before = self._root
+        if not (self._wholes or self._changes or self._more_used):
+            return self._before, self._root
         written: dict[int, bytes] = {}
+        known: dict[int, tuple[bytes, bytes]] = {}
         for tree, marks in self._wholes.items():
             heads[tree], pages = built(self._key, tree, marks)
             written |= pages
         for tree, changes in self._changes.items():
-            heads[tree] = self._renewed(tree, heads[tree], changes, written)
+            heads[tree] = self._renewed(tree, heads[tree], changes, written, known)
         heads["used"] = Head(heads["used"].count + self._more_used)
-        if written or self._more_used:
-            self._write(written | {HEADS: root_of(heads)})
-        self._changes, self._wholes, self._more_used, self._heads = {}, {}, 0, heads
-        return self._before, root_of(heads)
+        root = root_of(heads)
+        self._write(written | {HEADS: root})
+        if self._wholes:
+            self._known.clear()
+        self._known |= known
+        self._changes, self._wholes, self._more_used, self._heads, self._root = {}, {}, 0, heads, root
+        return self._before, root
 
     def marked(self, root: bytes) -> None:
         """Note that the state has a mark of this root now."""
@@ -144,6 +153,9 @@ class MarkTree:
         if self._heads is None:
             size = COUNT + MARK
             data = self._read([HEADS]).get(HEADS, b"").ljust(size * len(TREES), b"\0")
+            if data != self._root:  # another process has written, or what this one wrote was rolled back
+                self._root = data
+                self._known.clear()
             parts = (data[size * i : size * (i + 1)] for i in range(len(TREES)))
             self._heads = {
                 tree: Head(int.from_bytes(part[:COUNT], "little"), part[COUNT:])
@@ -157,27 +169,32 @@ class MarkTree:
         head: Head,
         changes: Mapping[int, tuple[bytes, bytes]],
         written: dict[int, bytes],
+        known: dict[int, tuple[bytes, bytes]],
     ) -> Head:
-        """Renew the marks on the way from these chunks to the head; what is replaced must fit."""
-        waiting, width, level, number = dict(changes), head.count, 1, TREES.index(tree)
-        if any(not 0 <= leaf < head.count for leaf in waiting):
+        """Renew the marks on the way from these chunks to the head; what is replaced must fit.
+
+        The pages that were renewed are added to `written`, and with their marks to `known`.
+        """
+        waiting, width, level, number = changes, head.count, 1, TREES.index(tree)
+        if min(waiting) < 0 or max(waiting) >= width:
             raise self._altered()
         while True:
-            pages = sorted({place // FAN for place in waiting})
-            numbers = [page_number(number, level, page) for page in pages]
-            there = {**self._read([n for n in numbers if n not in written]), **written}
+            by_page: dict[int, list[tuple[int, bytes, bytes]]] = {}
+            for place, (old, new) in waiting.items():
+                by_page.setdefault(place // FAN, []).append((MARK * (place % FAN), old, new))
             above: dict[int, tuple[bytes, bytes]] = {}
-            for page, at_page in zip(pages, numbers, strict=True):
-                data = bytearray(there.get(at_page, b""))
-                before = _page_mark(self._key, tree, level, page, bytes(data))
-                for place, (old, new) in waiting.items():
-                    if place // FAN == page:
-                        at = MARK * (place % FAN)
-                        if not hmac.compare_digest(bytes(data[at : at + MARK]), old):
-                            raise self._altered()
-                        data[at : at + MARK] = new
+            for page, renewed in by_page.items():
+                at_page = page_number(number, level, page)
+                stored, before = self._stored(tree, level, page, at_page, written)
+                data = bytearray(stored)
+                for at, old, new in renewed:
+                    if not hmac.compare_digest(stored[at : at + MARK], old):
+                        raise self._altered()
+                    data[at : at + MARK] = new
                 written[at_page] = bytes(data)
-                above[page] = before, _page_mark(self._key, tree, level, page, bytes(data))
+                after = _page_mark(self._key, tree, level, page, written[at_page])
+                known[at_page] = written[at_page], after
+                above[page] = before, after
             width, waiting, level = -(-width // FAN), above, level + 1
             if width <= 1:
                 break
@@ -185,6 +202,15 @@ class MarkTree:
         if not hmac.compare_digest(before, head.top):
             raise self._altered()
         return Head(head.count, after)
+
+    def _stored(
+        self, tree: str, level: int, page: int, number: int, written: Mapping[int, bytes]
+    ) -> tuple[bytes, bytes]:
+        """A page before a change, and its mark."""
+        if number not in written and number in self._known:
+            return self._known[number]
+        stored = written[number] if number in written else self._read([number]).get(number, b"")
+        return stored, _page_mark(self._key, tree, level, page, stored)
 
     def _altered(self) -> StoreError:
         problem = f"{self._path} is damaged: a part of it is of another version; nothing was changed."

@@ -24,8 +24,8 @@ def is_set(chunk: bytes | bytearray, serial: int) -> bool:
 
 
 def with_bits(chunks: Mapping[int, bytes], serials: Iterable[int], *, spent: bool = True) -> dict[int, bytes]:
-    """The chunks with the bits of these serials set, or cleared."""
-    after = {number: bytearray(chunk) for number, chunk in chunks.items()}
+    """The bits of chunks, with those of these serials set, or cleared; what follows a chunk is left out."""
+    after = {number: bytearray(chunk[:CHUNK_BYTES]) for number, chunk in chunks.items()}
     for serial in serials:
         at, bit = serial % BITS // 8, 1 << serial % 8
         chunk = after[serial // BITS]

@@ -5,7 +5,8 @@ import os
 import sqlite3
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
 
@@ -100,22 +101,24 @@ _HEADER = struct.Struct("=IIIBBHIIIIIIII")  # …, frames, pages, checksum of th
 INDEX_HEAD = 136  # bytes of the log's index that say how long the log is; what follows names its pages
 
 
-def clear_index(path: str) -> None:
+def clear_index(path: str, last: int | None = None) -> int | None:
     """Clear the numbers of the pages that were in the log; the log is empty, and writers are locked out.
 
     SQLite keeps these numbers until new ones overwrite them.  It also keeps a checksum of all that was in the
     log; with it, anybody who has the pages can find out which of them were there.  We write through SQLite's
     own descriptor: opening and closing the file here would release the locks that SQLite holds on it.  If the
-    system does not show the descriptors of a process, the numbers stay until the next write.
+    system does not show the descriptors of a process, the numbers stay until the next write.  It returns the
+    descriptor, which is tried first the next time (`last`).
     """
     index = f"{path}-shm"
-    for number in _descriptors():
+    for number in chain(() if last is None else (last,), _descriptors()):
         try:
             if os.readlink(f"/proc/self/fd/{number}") == index:
                 _clear(number)
-                return
+                return number
         except OSError:  # closed meanwhile, by another thread
             continue
+    return None
 
 
 def _clear(index: int) -> None:
@@ -134,11 +137,9 @@ def _clear(index: int) -> None:
     os.pwrite(index, bytes(max(0, os.fstat(index).st_size - INDEX_HEAD)), INDEX_HEAD)
 
 
-def _descriptors() -> list[int]:
-    try:
-        return sorted(int(name) for name in os.listdir("/proc/self/fd"))
-    except OSError:
-        return []
+def _descriptors() -> Iterator[int]:
+    with suppress(OSError):
+        yield from sorted(int(name) for name in os.listdir("/proc/self/fd"))
 
 
 @contextmanager

@@ -260,8 +260,8 @@ class Store(ABC):
         if not self.keeps_records:
             before, root = self._marks.flush()
             earlier = before + (self._seal if sealed is None else sealed).encode()
-            known = state_mark(self._key, self._state().as_tuple(), earlier)
-            if not hmac.compare_digest(known, self._state_mark()):
+            stored, its_mark = self._state_and_mark()
+            if not hmac.compare_digest(state_mark(self._key, stored.as_tuple(), earlier), its_mark):
                 problem = (
                     f"{self.path} is damaged: the version or the marks were altered; nothing was changed."
                 )
@@ -273,22 +273,19 @@ class Store(ABC):
     _marks: MarkTree  # of a store without records
 
     def _read_spent(self, chunks: Iterable[int]) -> dict[int, bytes]:
-        """Chunks of spent-bits; altered ones are refused."""
-        return {chunk: self._opened_spent(chunk, data) for chunk, data in self._spent_blobs(chunks).items()}
-
-    def _opened_spent(self, chunk: int, data: bytes) -> bytes:
-        if not hmac.compare_digest(chunk_mark(self._key, "spent", chunk, data[:-MARK]), data[-MARK:]):
-            raise StoreError(
-                f"{self.path} is damaged: spent-bits were altered; nothing was changed.", DAMAGED
-            )
-        return data[:-MARK]
+        """Chunks of spent-bits with their marks; altered ones are refused."""
+        there = self._spent_blobs(chunks)
+        for chunk, data in there.items():
+            if not hmac.compare_digest(chunk_mark(self._key, "spent", chunk, data[:-MARK]), data[-MARK:]):
+                problem = f"{self.path} is damaged: spent-bits were altered; nothing was changed."
+                raise StoreError(problem, DAMAGED)
+        return there
 
     def _write_spent(self, before: Mapping[int, bytes], after: Mapping[int, bytes], *, dummy: bool) -> None:
-        """Write chunks of spent-bits, and note their marks."""
+        """Write chunks of spent-bits, and note their marks; `before` is what was read."""
         marks = {n: chunk_mark(self._key, "spent", n, data) for n, data in after.items()}
         for number, data in before.items():
-            old = chunk_mark(self._key, "spent", number, data)
-            self._marks.changed("spent", number, old, marks[number])
+            self._marks.changed("spent", number, data[-MARK:], marks[number])
         self._put_spent({n: data + marks[n] for n, data in after.items()}, dummy=dummy)
 
     @abstractmethod
@@ -304,7 +301,12 @@ class Store(ABC):
         """The marks of all chunks of a tree, computed from what is stored now."""
 
     @abstractmethod
-    def _state_mark(self) -> bytes: ...
+    def _state_and_mark(self) -> tuple[State, bytes]:
+        """The state, and its mark as it is stored."""
+
+    def _take_turns(self) -> None:
+        """Lock the state against other writers: two processes that spend the same claim take turns."""
+        self._state(write=True)
 
     @abstractmethod
     def _take(
@@ -603,9 +605,8 @@ class Store(ABC):
         covered = b""
         if not self.keeps_records:
             covered = self._marks.flush()[0] + self._read_meta()[0].get("seal", "").encode()
-        return hmac.compare_digest(
-            state_mark(self._key, self._state().as_tuple(), covered), self._state_mark()
-        )
+        stored, its_mark = self._state_and_mark()
+        return hmac.compare_digest(state_mark(self._key, stored.as_tuple(), covered), its_mark)
 
     def _reseal(
         self,
@@ -713,7 +714,7 @@ class Store(ABC):
 
         In a table that grows, a record that still waits for its tick is removed.
         """
-        self._state(write=True)  # two processes that spend the same claim take turns
+        self._take_turns()
         read = {data: self.claims.read(data) for data in claims}
         before = self._read_spent(sorted({claim.serial // BITS for claim in read.values()}))
         fresh = {
@@ -734,7 +735,7 @@ class Store(ABC):
         self, claims: Sequence[bytes], *, dummy_work: bool
     ) -> tuple[list[bytes], set[bytes], list[bytes]]:
         """Remove the tags of these claims; return the rows of those that were there, like `_take`."""
-        self._state(write=True)
+        self._take_turns()
         read = {data: self.claims.read(data) for data in claims}
         _, there, _ = self._take(
             list(dict.fromkeys(claim.tag for claim in read.values())), dummy_work=dummy_work
@@ -1054,7 +1055,7 @@ class Store(ABC):
             if not self.keeps_records:
                 if problems := self._problems():
                     raise StoreError(f"{self.path} is not intact ({problems[0]}).", "Run `undeleted check`.")
-                spent = [self._read_spent([n])[n] for n in range(self._spent_chunks)]
+                spent = [self._read_spent([n])[n][:CHUNK_BYTES] for n in range(self._spent_chunks)]
 
             held = [(c, d) for c, d in self._read_held(range(self._chunks[-1])).items() if any(d)]
             if new_key is not None:

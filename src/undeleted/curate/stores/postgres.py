@@ -483,8 +483,10 @@ class PostgresStore(Store):
             n: cells_mark(self._key, n, np.array([v for (v,) in r], dtype=np.int64)) for n, r in rows.items()
         }
 
-    def _state_mark(self) -> bytes:
-        return bytes(self._one("SELECT mark FROM {}.state"))
+    def _state_and_mark(self) -> tuple[State, bytes]:
+        query = "SELECT version, held, due, enough, mark FROM {}.state"
+        *state, stored_mark = self._run(query).fetchone()
+        return State(*state), bytes(stored_mark)
 
     def _take(
         self, tags: Sequence[bytes], *, dummy_work: bool

@@ -87,6 +87,7 @@ class SqliteStore(Store):
         self._index_is_clear = path == MEMORY  # whether the log's index lists no written pages
         self._written = self._reached = (0, 0)  # progress that was written, and that is known to be in place
         self._end = weakref.finalize(self, connection.close)  # if the store is dropped without being closed
+        self._index: int | None = None  # SQLite's own descriptor of the log's index, where it was last
         self._lock = threading.RLock()  # one connection, one transaction: threads take turns
         meta, shapes = self._read_meta()
         self._presence = None if path == MEMORY else Presence(path, given or path)
@@ -254,15 +255,23 @@ class SqliteStore(Store):
         if self._read_only:
             return False
         try:
-            with self._lock:
-                self._db.execute(f"PRAGMA busy_timeout = {round(1000 * timeout)}")
-                try:
-                    busy, _, _ = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-                    return not busy and self._clear_index()
-                finally:
-                    self._db.execute(f"PRAGMA busy_timeout = {round(1000 * BUSY)}")
+            with self._lock, self._waiting_at_most(timeout):
+                busy, _, _ = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                return not busy and self._clear_index()
         except sqlite3.OperationalError:  # no space, or no permission to write: what is deleted stays deleted
             return False
+
+    @contextmanager
+    def _waiting_at_most(self, seconds: float) -> Iterator[None]:
+        """Wait so long for other processes, and no longer."""
+        if seconds == BUSY:
+            yield
+            return
+        self._db.execute(f"PRAGMA busy_timeout = {round(1000 * seconds)}")
+        try:
+            yield
+        finally:
+            self._db.execute(f"PRAGMA busy_timeout = {round(1000 * BUSY)}")
 
     def _clear_index(self) -> bool:
         """Clear the index with writers locked out; return False if the log is no longer empty."""
@@ -270,7 +279,7 @@ class SqliteStore(Store):
         try:
             if self._log_size():
                 return False
-            clear_index(self.path)
+            self._index = clear_index(self.path, self._index)
             self._index_is_clear = True
             return True
         finally:
@@ -283,8 +292,10 @@ class SqliteStore(Store):
         return self.path != MEMORY and (self._log_size() > 0 or not self._index_is_clear)
 
     def _log_size(self) -> int:
-        log = Path(f"{self.path}-wal")
-        return log.stat().st_size if log.exists() else 0
+        try:
+            return os.stat(f"{self.path}-wal").st_size
+        except OSError:
+            return 0
 
     # -- transactions
 
@@ -382,9 +393,12 @@ class SqliteStore(Store):
     def _mark_numbers(self) -> set[int]:
         return {number for (number,) in self._db.execute("SELECT number FROM marks")}
 
-    def _state_mark(self) -> bytes:
-        [(stored_mark,)] = self._db.execute("SELECT mark FROM state")
-        return bytes(stored_mark)
+    def _state_and_mark(self) -> tuple[State, bytes]:
+        [(*state, stored_mark)] = self._db.execute("SELECT version, held, due, enough, mark FROM state")
+        return State(*state), bytes(stored_mark)
+
+    def _take_turns(self) -> None:
+        """A write transaction locks the whole file already."""
 
     def _take(
         self, tags: Sequence[bytes], *, dummy_work: bool

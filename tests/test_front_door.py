@@ -126,6 +126,7 @@ def test_the_package_exports_every_mechanism_and_every_error():
         "publish_more",
         "quantiles",
         "share",
+        "synthetic",
         "total",
         "variance",
         "Boolean",

@@ -47,6 +47,7 @@
     ├── Busy                      too much is requested at once
     ├── MissingBounds             an estimator without public bounds, classes or categories
     ├── UndeclaredValue           a label or category that an estimator does not declare
+    ├── FitFailed                 a model of synthetic rows that needed too much time or memory
     └── TargetFailed              an audited system crashed, hung, or gave an answer that cannot be evaluated
 
     PrivacyLeakWarning            something private is revealed without noise, because the user insisted
@@ -289,6 +290,17 @@ class MissingExtra(Misuse, ImportError):
         remedy = f"Install it with: pip install 'undeleted[{extra}]'."
         super().__init__(f"{what} needs {library}, which is not installed.", remedy)
         self.library, self.extra = library, extra
+
+
+class FitFailed(UndeletedError):
+    """A model of synthetic rows that needed more time or memory than there is."""
+
+    def __init__(self, seconds: float | None, last: str) -> None:
+        why = "ended" if seconds is None else f"was not ready after {seconds:g} s, and was ended"
+        said = f" Its last words: {last[:200]}" if last and seconds is None else ""
+        remedy = "Allow more time, publish fewer or smaller marginals, or choose the other model."
+        super().__init__(f"the process that fits the model {why}.{said}", remedy)
+        self.seconds, self.last = seconds, last
 
 
 class BadWorld(UndeletedError, ValueError):

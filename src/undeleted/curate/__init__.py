@@ -11,6 +11,7 @@
     issuing       writes what people leave with, for a store that keeps no records
     destinations  where receipts go: a file, a folder, a function
     answers       answers as tables: labels, estimate, interval, confidence, version
+    synthetic     rows of a model of published marginals, fitted from scratch in a process of its own
     notebook      the same for notebooks, with bars
     curator       publish, delete, show, status, check: the entry point for records
     joining       what a curator does for a table that grows: add, correct, tick

@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from undeleted.curate.receipts import Issuer
+    from undeleted.curate.synthetic.fitting import Model
 
 WEAK_EPSILON, WEAK_DELTA = 10.0, 0.01
 SALTS = "salt"  # the column of people's salts
@@ -134,6 +135,18 @@ class Publication:
         schema = features_of(self)
         table = files.read(str(rows), schema) if isinstance(rows, str | Path) else schema.table(rows)
         return predictions(self, table)
+
+    def sample(self, rows: int, *, seed: int = 0, model: "Model" = "mixture", **limits: Given) -> "pa.Table":
+        """So many synthetic rows, if this is a publication of kind `synthetic`: an Arrow table.
+
+        The model is computed from what is published now, and from nothing else: "mixture" keeps counts best,
+        "tree" is best for training models.  The same release, seed and model give the same rows.  Estimates
+        from rows have no intervals.  `limits` are `megabytes` of a tree, `seconds`, and `advance`, which is
+        called with the share of the work that is done.
+        """
+        from undeleted.curate.synthetic.rows import sample
+
+        return sample(self.mechanism, self.release, rows, seed, model, **limits)
 
     def __repr__(self) -> str:
         return f"Publication({self.name!r}, kind={self.mechanism.kind!r}, version={self.version})"

@@ -98,7 +98,11 @@ class Issuing(ABC):
         """How many rows are of somebody who had one already."""
         if not self._digests:
             return 0
-        ordered = np.concatenate(self._digests).reshape(-1, 2)
+        digests = np.concatenate(self._digests).reshape(-1, 2)
+        self._digests = [digests.ravel()]
+        halves = np.sort(digests[:, 0])  # only the few that agree in one half are compared as a whole
+        twice = np.unique(halves[1:][halves[1:] == halves[:-1]])
+        ordered = digests[np.isin(digests[:, 0], twice)]
         ordered = ordered[np.lexsort(ordered.T)]
         return int(np.count_nonzero((ordered[1:] == ordered[:-1]).all(axis=1)))
 

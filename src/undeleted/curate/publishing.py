@@ -15,6 +15,7 @@ from undeleted.curate import files
 from undeleted.curate.curator import Curator
 from undeleted.curate.growing import Growing
 from undeleted.curate.mechanisms.grouped import Grouped
+from undeleted.curate.mechanisms.noisy_marginals import MOST_CELLS
 from undeleted.curate.publications import build, left_of, part_of, shares
 from undeleted.curate.stores.sqlite import MEMORY
 from undeleted.errors import BadBudget, BadColumns, BadSetting, BadUsage, BudgetSpent, WrongType
@@ -115,6 +116,21 @@ def histogram(*columns: By, where: str | None = None, weight: float = 1.0) -> Re
     """Counts by every combination of values: a cross-table."""
     flat = tuple(column for several in columns for column in as_columns(several))
     return Request("histogram", flat, (), where, weight)
+
+
+def synthetic(
+    *columns: By,
+    edges: Mapping[str, Sequence[Given]] | None = None,
+    marginals: Sequence[Sequence[str]] = (),
+    weight: float = 1.0,
+) -> Request:
+    """Marginals of all pairs of columns, or of those that are named, from which rows are drawn.
+
+    `edges` are the public values at which bins of numbers and dates begin, by column.
+    """
+    flat = tuple(column for several in columns for column in as_columns(several))
+    options = {"edges": dict(edges or {}), "marginals": list(map(list, marginals)), "most_cells": MOST_CELLS}
+    return Request("synthetic", flat, weight=weight, options=options)
 
 
 def publish(

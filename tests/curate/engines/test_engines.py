@@ -39,6 +39,7 @@ from undeleted.curate.statistics import (
     GroupedCells,
     Histogram,
     ItemPairs,
+    Marginals,
     Moments,
     People,
     Prefix,
@@ -90,6 +91,7 @@ EXAMPLES = {
     "item-pairs": [ItemPairs((SICK, FLAG), at_most=2)],
     "boxes": [Boxes((X, FINE, COARSE), 7), Boxes((X, PRICE, FLAG), 8, offsets=True)],
     "cross-products": [CrossProducts((X, SICK, COARSE, FINE))],
+    "marginals": [Marginals((X, GRADE, FINE), ((0, 1), (1, 2), (0, 2)), ((20, 21, 100), (), (5,)))],
     "class-moments": [ClassMoments((X, FINE), GRADE), ClassMoments((COARSE,))],
     "class-histograms": [ClassHistograms((X, SICK), GRADE)],
     "forest-leaves": [

@@ -27,6 +27,7 @@ from undeleted.curate.statistics import (
     GroupedCells,
     Histogram,
     ItemPairs,
+    Marginals,
     Moments,
     People,
     Prefix,
@@ -65,6 +66,10 @@ EXAMPLES = {
         GroupedCells(Count(), (), Condition("s", (SICK,))),
     ],
     "histogram": [Histogram((X,)), Histogram((GRADE, SICK)), Histogram((SICK, FAR, GRADE))],
+    "marginals": [
+        Marginals((X, GRADE, SICK), ((0, 1), (0, 2), (1, 2)), ((2, 5), (), ())),
+        Marginals((FAR, EVEN, SICK), ((0,), (2, 0, 1)), ((), (1, 3), ())),
+    ],
     "class-moments": [ClassMoments((X, EVEN), GRADE), ClassMoments((FAR, SICK)), ClassMoments((X,), SICK)],
     "class-histograms": [ClassHistograms((X, SICK), GRADE), ClassHistograms((GRADE,), EVEN)],
     "second-moments": [

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from undeleted.curate.mechanisms.noisy_count import NoisyCount
     from undeleted.curate.mechanisms.noisy_forest import NoisyForest
     from undeleted.curate.mechanisms.noisy_histogram import NoisyHistogram
+    from undeleted.curate.mechanisms.noisy_marginals import NoisyMarginals
     from undeleted.curate.mechanisms.noisy_mean import NoisyMean
     from undeleted.curate.mechanisms.noisy_pairs import NoisyPairs
     from undeleted.curate.mechanisms.noisy_people import NoisyPeople
@@ -48,6 +49,7 @@ __all__ = [
     "NoisyCount",
     "NoisyForest",
     "NoisyHistogram",
+    "NoisyMarginals",
     "NoisyMean",
     "NoisyPairs",
     "NoisyPeople",

@@ -19,17 +19,16 @@ import numpy as np
 from undeleted.curate.releases.linear import Cells, Linear
 from undeleted.curate.releases.possible_counts import possible_counts
 from undeleted.curate.releases.publishable import Answers, Foreseen, Takes, values_of
+from undeleted.curate.releases.selecting import cells_of, condition_of
 from undeleted.curate.statistics.histogram import Histogram
 from undeleted.errors import BadQuestion, NotFound
 from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.intervals import Estimate, estimate, half_interval
 from undeleted.foundations.privacy import Noise
-from undeleted.foundations.schema import Boolean, Category, Date, GridColumn, Number
-from undeleted.foundations.schema.dates import units_of
+from undeleted.foundations.schema import GridColumn, Number
 from undeleted.foundations.types import Given
 
 MOST_SHOWN = 1000  # largest number of cells that is shown completely
-_WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class NoisyHistogram(Linear):
         if unknown:
             known = ", ".join(column.name for column in self.over)
             raise NotFound(f"the histogram has no {', '.join(sorted(unknown))}.", f"Its columns: {known}.")
-        chosen = [_cells(column, where.get(column.name)) for column in self.over]
+        chosen = [cells_of(column, where.get(column.name)) for column in self.over]
         box = self.counts(release)[np.ix_(*chosen)]
         noisy = estimate(int(box.sum()), self.laws[0], confidence=confidence, draws=box.size)
         return noisy.within(0, math.inf)
@@ -88,11 +87,11 @@ class NoisyHistogram(Linear):
         """Every cell, or each column alone if there are too many cells; or the box that `where` selects."""
         box: dict[str, Given] = {}
         if "where" in asked:
-            conditions = [self._condition(text) for text in asked["where"]]
+            conditions = [condition_of(self.over, text) for text in asked["where"]]
             box = dict(conditions)
             if len(box) < len(conditions):
                 raise BadQuestion("a column is asked about twice.", "Ask once, or with a range low..high.")
-        chosen = [_cells(column, box.get(column.name)) for column in self.over]
+        chosen = [cells_of(column, box.get(column.name)) for column in self.over]
         if box and "by" not in asked:
             [(_, answer)] = self._table(release, (), chosen, confidence)
             yield ", ".join(asked["where"]), answer
@@ -143,37 +142,6 @@ class NoisyHistogram(Linear):
             ends = max(0, min(linear.low, shown)), max(linear.high, shown)
             yield labels, replace(linear, value=shown, low=ends[0], high=ends[1])
 
-    def _condition(self, text: str) -> tuple[str, Given]:
-        """Parse column=value, or column=low..high for a number."""
-        name, equals, value = text.partition("=")
-        column = next((c for c in self.over if c.name == name), None)
-        if not equals or column is None:
-            known = ", ".join(c.name for c in self.over)
-            problem = f"{text!r} names no column of the histogram."
-            raise BadQuestion(problem, f"Write column=value; the columns are: {known}.")
-        if isinstance(column, Category):
-            return name, value
-        if isinstance(column, Boolean):
-            if value.lower() not in _WORDS:
-                problem = f"{value!r} is neither true nor false."
-                raise BadQuestion(problem, f"Write {name}=true or {name}=false.")
-            return name, _WORDS[value.lower()]
-        low, dots, high = value.partition("..")
-        if isinstance(column, Date):
-            ends = (low, high) if dots else (low,)
-            if any(column.finer_than_its_grain(end) for end in ends):
-                raise BadQuestion(
-                    f"{name!r} is in months, and {value!r} names days.", f"Write {name}=2020-01."
-                )
-            if any(units_of(end, column.grain) is None for end in ends):
-                raise BadQuestion(f"{value!r} is neither a date nor a range.", f"Write {name}=2020-01-31.")
-            return name, (low, high) if dots else low
-        try:
-            return name, (float(low), float(high)) if dots else float(value)
-        except ValueError:
-            problem = f"{value!r} is neither a number nor a range."
-            raise BadQuestion(problem, "Write column=18, or column=18..65.") from None
-
     def median(self, release: Cells) -> float:
         """The (lower) median of a single number, from counts clamped at zero on a copy."""
         [column] = self.over if len(self.over) == 1 else [None]
@@ -184,46 +152,7 @@ class NoisyHistogram(Linear):
         return column.decode(int(cell))
 
 
-def _end(value: float | str) -> str:
-    """An end of a range, as it was given."""
-    return value if isinstance(value, str) else f"{value:g}"
-
-
 def _margin(counts: IntArray, axes: Sequence[int]) -> IntArray:
     """The sums over all other axes, with these in the order in which they are named."""
     others = tuple(i for i in range(counts.ndim) if i not in axes)
     return np.asarray(counts.sum(axis=others)).transpose(np.argsort(np.argsort(axes)))
-
-
-def _cells(column: GridColumn, wanted: Given) -> list[int]:
-    """The cells of a column that a question names; all, if it names none."""
-    if wanted is None:
-        return list(range(column.cells))
-    match column:
-        case Number():
-            low, high = wanted if isinstance(wanted, tuple) else (wanted, wanted)
-            if not low <= high:
-                raise BadQuestion(
-                    f"the range ({low}, {high}) of {column.name!r} is inverted.", "Lower end first."
-                )
-            inside = max(0, column.first_at(low)), min(column.cells - 1, column.last_at(high))
-            cells = list(range(inside[0], inside[1] + 1))
-            if isinstance(wanted, tuple) and not cells:
-                problem = f"no value of {column.name!r} lies between {_end(low)} and {_end(high)}."
-                bounds = f"{column.value(0)} to {column.value(column.cells - 1)}"
-                raise BadQuestion(problem, f"It goes from {bounds} in steps of {float(column.step):g}.")
-            if not isinstance(wanted, tuple) and not cells:
-                problem = f"{wanted!r} is not a value of {column.name!r}."
-                raise BadQuestion(
-                    problem, f"Give a value in its bounds, on its grid of step {column.step}, or a range."
-                )
-            return cells
-        case Boolean():
-            return [int(bool(wanted))]
-        case Category():
-            names = wanted if isinstance(wanted, tuple | list | set) else (wanted,)
-            unknown = [str(name) for name in names if str(name) not in column.values]
-            if unknown:
-                problem = f"{column.name!r} has no category {', '.join(unknown)}."
-                raise BadQuestion(problem, f"The declared ones: {', '.join(column.values)}.")
-            return sorted(column.values.index(str(name)) for name in names)

@@ -40,7 +40,7 @@ class Takes:
     target: tuple[type, ...] = ()
     target_called: str = "a category or boolean as its target"
     target_as: str = "by"  # the mechanism's parameter
-    options: Mapping[str, bool | int] = field(default_factory=dict)  # each with its default
+    options: Mapping[str, Given] = field(default_factory=dict)  # each with its default
     noisy: bool = True  # whether it takes a share of the budget
     most_cells: int | None = None
     priority: int = 0

@@ -48,7 +48,7 @@ class Planned:
     kind: str
     columns: tuple[Column, ...]
     target: Column | None  # of a model that predicts
-    options: dict[str, bool | int]  # of a model
+    options: Json  # of a model, or of synthetic rows
     weight: float
     reader: Reader
     key: str  # of the columns

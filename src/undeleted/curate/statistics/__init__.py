@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from undeleted.curate.statistics.grouped_cells import GroupedCells
     from undeleted.curate.statistics.histogram import Histogram
     from undeleted.curate.statistics.item_pairs import ItemPairs
+    from undeleted.curate.statistics.marginals import Marginals
     from undeleted.curate.statistics.moments import Moments
     from undeleted.curate.statistics.people import People
     from undeleted.curate.statistics.prefix import Prefix
@@ -62,6 +63,7 @@ __all__ = [
     "GroupedCells",
     "Histogram",
     "ItemPairs",
+    "Marginals",
     "Moments",
     "People",
     "Prefix",

@@ -16,7 +16,20 @@ from undeleted.foundations.types import Given
 
 _SOFTWARE = 70  # EX_SOFTWARE
 COMMANDS = (
-    *("init", "plan", "publish", "show", "delete", "status", "check", "export", "store", "copy", "vacuum"),
+    *(
+        "init",
+        "plan",
+        "publish",
+        "show",
+        "delete",
+        "status",
+        "check",
+        "export",
+        "sample",
+        "store",
+        "copy",
+        "vacuum",
+    ),
     *("serve", "key", "create", "list", "revoke", "receipt"),
     *("demo", "attack", "audit", "replay", "verify", "definitions", "reproduce"),
 )

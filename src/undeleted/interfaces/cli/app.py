@@ -17,6 +17,7 @@ from undeleted.interfaces.cli import (
     listing,
     publishing,
     reproduce,
+    sampling,
     serving,
     stores,
     verify,
@@ -59,6 +60,7 @@ CURATE: dict[Given, str] = {
     curate.status: "status --json",
     curate.check: "check --store people.db",
     curate.export: "export ages --format csv --out ages.csv",
+    sampling.sample: "sample rows --rows 10000 --out people.parquet",
     stores.backup: "backup people.backup --store people.db",
     stores.restore: "restore people.backup --leavers left-since.txt --store people.db",
 }

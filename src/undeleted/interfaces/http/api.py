@@ -4,6 +4,7 @@
                 GET  /v1/data-set                       the public key
     readers     GET  /v1/publications[/NAME]            with intervals and versions
                 GET  /v1/publications/NAME/export       as CSV, JSON, Parquet or Arrow
+                GET  /v1/publications/NAME/sample       synthetic rows, in the same forms
                 POST /v1/publications/NAME/predictions  of a model
     operators   POST /v1/publications, /v1/receipts     publish an uploaded table; get its receipts
                 GET  /v1/status, /v1/check
@@ -61,6 +62,7 @@ NDJSON = "application/x-ndjson"
 Name = Annotated[str, Path(max_length=256, description="The name of a publication.")]
 Number = Annotated[float | None, Query(allow_inf_nan=False)]
 Texts = Annotated[list[str] | None, Query(max_length=16)]
+MOST_ROWS = 100_000  # of synthetic rows in one answer
 QUESTIONS = {"quantile", "low", "high", "where", "by", "correlation", "regression", "tick", "confidence"}
 Body = TypeVar("Body", Publish, ToPredict, Arriving, Correcting)
 StreamName = r"^[A-Za-z0-9._-]{1,64}$"
@@ -211,6 +213,38 @@ async def export(
         raise BadQuestion(f"unknown parameter {min(strange)[:64]!r}.", "Use: confidence, format.")
     data = await service_of(request).export(name, form, confidence)
     return Response(data, media_type=FORMS[form])
+
+
+@api.get(
+    "/publications/{name}/sample",
+    response_class=Response,
+    responses={
+        200: {
+            "content": {
+                kind: {"schema": {"type": "array" if form == "json" else "string"}}
+                for form, kind in FORMS.items()
+            }
+        },
+        **documented(401, 403, 404, 409, 422),
+    },
+    summary="Synthetic rows of a publication",
+    **readers,
+)
+async def sample(
+    request: Request,
+    name: Name,
+    rows: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 1000,
+    seed: Annotated[int, Query(ge=0, lt=2**32)] = 0,
+    model: Annotated[
+        Literal["mixture", "tree"], Query(description="tree is for training models.")
+    ] = "mixture",
+    form: Annotated[Literal["json", "csv", "parquet", "arrow"], Query(alias="format")] = "csv",
+) -> Response:
+    """Rows of a model of what is published now; the same release, seed and model give the same rows.  The
+    first request after a deletion fits the model again, which takes seconds."""
+    if strange := set(request.query_params) - {"rows", "seed", "model", "format"}:
+        raise BadQuestion(f"unknown parameter {min(strange)[:64]!r}.", "Use: format, model, rows, seed.")
+    return Response(await service_of(request).sample(name, rows, seed, model, form), media_type=FORMS[form])
 
 
 @api.post(

@@ -7,6 +7,7 @@ widths of intervals are kept: two consecutive releases would show who left betwe
 
 import asyncio
 import contextlib
+import functools
 import hmac
 import logging
 import time
@@ -21,6 +22,7 @@ from typing import TypeAlias, TypeVar
 from undeleted.curate.curator import Curator, Publication
 from undeleted.curate.receipts import Issuer, Receipt, issuer_of
 from undeleted.curate.stores import Deleted, Fold, Store, store_exists
+from undeleted.curate.synthetic.fitting import Model
 from undeleted.errors import (
     BadSetting,
     Busy,
@@ -39,7 +41,7 @@ from undeleted.interfaces.http.keys import Keys
 from undeleted.interfaces.http.store_health import StoreHealth
 from undeleted.interfaces.http.ticks import Ticks
 from undeleted.interfaces.http.uploads import Uploads
-from undeleted.interfaces.report.exporting import exported
+from undeleted.interfaces.report.exporting import exported, of_table
 from undeleted.interfaces.report.questions import shown
 from undeleted.interfaces.report.store_results import budget_facts, check_result, ticks_of
 
@@ -51,6 +53,8 @@ REMEMBERED = 200  # interval widths kept per publication
 QUESTIONS = 512  # cached answers
 Result = TypeVar("Result")
 CheckedReceipt: TypeAlias = tuple[bytes, str | Receipt]  # what a receipt names; its certificate, or itself
+
+FITTING = 120.0  # seconds that a model of synthetic rows may take
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ class Service:
         self._answers: dict[tuple[Given, ...], tuple[int, Given]] = {}
         self.widths: dict[str, deque[tuple[int, float]]] = {}
         self.streams: dict[str, dict[str, int]] = {}
-        self._checking = False
+        self._checking = self._sampling = False
         self._ticks = Ticks(settings.tick)
         self.bulk = 0  # streams that are being read
         self._uploads = Uploads(settings.store)
@@ -452,6 +456,18 @@ class Service:
             return exported({name: self._named(name)}, form, confidence=confidence)
 
         return await self._in(self._reader, work)
+
+    async def sample(self, name: str, rows: int, seed: int, model: Model, form: str) -> bytes:
+        """Synthetic rows as a file; one fit at a time, in a process beside the service."""
+        publication = await self._in(self._reader, self._named, name)
+        if self._sampling:
+            raise Busy("rows are already being drawn")
+        self._sampling = True
+        try:
+            drawn = functools.partial(publication.sample, rows, seed=seed, model=model, seconds=FITTING)
+            return of_table(await asyncio.to_thread(drawn), form)
+        finally:
+            self._sampling = False
 
     async def predict(self, name: str, rows: list[Json]) -> Json:
         """The predictions of a model for these rows."""

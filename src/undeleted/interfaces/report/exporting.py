@@ -7,11 +7,15 @@ import csv
 import io
 import json
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from undeleted.curate.answers import answers, as_arrow, in_order, rows
 from undeleted.curate.curator import Publication
 from undeleted.errors import BadSetting
 from undeleted.foundations.types import Given, Json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FORMS = {
     "json": "application/json",
@@ -60,13 +64,23 @@ def written(name: str, version: int, rows: list[Json], form: str, what: str = "c
         writer.writerows({**about, **{k: _whole(v) for k, v in row.items()}} for row in rows)
         return text.getvalue().encode()
     import pyarrow as pa
+
+    table = as_arrow(rows) if rows else pa.table({"value": []})
+    return of_table(table.replace_schema_metadata({"name": name, "version": str(version)}), form)
+
+
+def of_table(table: "pa.Table", form: str) -> bytes:
+    """Serialise an Arrow table; JSON as a list of rows."""
+    import pyarrow.csv
     import pyarrow.feather as feather
     import pyarrow.parquet as pq
 
-    table = as_arrow(rows) if rows else pa.table({"value": []})
-    table = table.replace_schema_metadata({"name": name, "version": str(version)})
+    if form == "json":
+        return (json.dumps(table.to_pylist(), ensure_ascii=False, default=str) + "\n").encode()
     buffer = io.BytesIO()
-    if form == "parquet":
+    if form == "csv":
+        pyarrow.csv.write_csv(table, buffer)
+    elif form == "parquet":
         pq.write_table(table, buffer)
     else:
         feather.write_feather(table, buffer, compression="uncompressed")

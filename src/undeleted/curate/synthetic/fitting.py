@@ -1,4 +1,4 @@
-"""FittedModel a model to published marginals, from scratch, in a process of its own; keep the fit while they stay.
+"""Fit a model to published marginals, from scratch, in a process of its own; keep the fit while they stay.
 
 A fit is a function of the release alone, with fixed seeds: the same release gives the same model.  When the
 release has changed, the old fit is dropped and nothing of it is used.

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from undeleted.models.random_forest_regressor import RandomForestRegressor
     from undeleted.models.ridge import Ridge
     from undeleted.models.standard_scaler import StandardScaler
+    from undeleted.models.synthetic_trainer import SyntheticTrainer
 
 __all__ = [
     "PCA",
@@ -41,6 +42,7 @@ __all__ = [
     "RandomForestRegressor",
     "Ridge",
     "StandardScaler",
+    "SyntheticTrainer",
 ]
 
 if not TYPE_CHECKING:

@@ -166,14 +166,9 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _release(self, mechanism: Given, totals: Given) -> None:
         """Publish from any source of totals, after all parameters were checked."""
-        _warn_of_tuning(type(self).__name__, self.budget)
+        warn_of_tuning(type(self).__name__, self.budget)
         if "_state" in self.__dict__:
-            warn(
-                f"{type(self).__name__}: this instance was fitted before. Fitting it again draws new noise "
-                f"and spends its budget ({self.budget!r}) once more: the average of many fits reveals "
-                "what each of them hides.",
-                RefitWarning,
-            )
+            warn_of_refit(type(self).__name__, self.budget)
         if mechanism.events is None:
             problem = f"{type(self).__name__}: this budget makes no promise of differential privacy."
             warn(f"{problem} Give an ε.", PrivacyLeakWarning)
@@ -352,16 +347,7 @@ class ForgettingEstimator(BaseEstimator):  # type: ignore[misc]
         return as_noise(self.budget)
 
     def _coins(self) -> Coins:
-        if self.random_state is None:
-            return secure()
-        warn(
-            f"{type(self).__name__}: anybody who learns the random_state can remove the noise. "
-            "Leave it out where the noise protects people.",
-            SeededNoiseWarning,
-        )
-        if hasattr(self.random_state, "noisy"):  # our own coins, for exact worlds
-            return self.random_state  # type: ignore[no-any-return]
-        return seeded(int(check_random_state(self.random_state).randint(2**31 - 1)))
+        return coins_of(self)
 
 
 def _table(mechanism: Given, codes: IntArray) -> Table:
@@ -371,7 +357,32 @@ def _table(mechanism: Given, codes: IntArray) -> Table:
     return Table(schema, len(codes), by_name, dict.fromkeys(by_name, np.ones(len(codes), dtype=bool)), {})
 
 
-def _warn_of_tuning(name: str, budget: Noise) -> None:
+def coins_of(model: Given) -> Coins:
+    """Secure coins; or those of the model's random_state, with a warning."""
+    state = model.random_state
+    if state is None:
+        return secure()
+    warn(
+        f"{type(model).__name__}: anybody who learns the random_state can remove the noise. "
+        "Leave it out where the noise protects people.",
+        SeededNoiseWarning,
+    )
+    if hasattr(state, "noisy"):  # our own coins, for exact worlds
+        return state  # type: ignore[no-any-return]
+    return seeded(int(check_random_state(state).randint(2**31 - 1)))
+
+
+def warn_of_refit(name: str, budget: Noise) -> None:
+    """Warn that a second fit of an instance publishes again."""
+    warn(
+        f"{name}: this instance was fitted before. Fitting it again draws new noise "
+        f"and spends its budget ({budget!r}) once more: the average of many fits reveals "
+        "what each of them hides.",
+        RefitWarning,
+    )
+
+
+def warn_of_tuning(name: str, budget: Noise) -> None:
     """Warn inside a search or a cross-validation: every fit is a separate release."""
     frame = sys._getframe(1)
     while frame is not None:

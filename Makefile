@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 CORES  ?= 2
 GROWING_KILLS ?= 24
-BENCHMARKS := sum_error arrivals growing_store growing_year median_rank_error grown_release fwht kmeans_line batch_queries_curve exact_verifier survey delete retain adult publish engines group_by delete_postgres serve third_party false_alarms forgetting accuracy
+BENCHMARKS := sum_error arrivals growing_store growing_year median_rank_error grown_release fwht kmeans_line batch_queries_curve exact_verifier survey delete retain synthetic adult publish engines group_by delete_postgres serve third_party false_alarms forgetting accuracy
 
 .PHONY: demo report test test-all margins docs lint mutants faults faults-sqlite faults-service faults-postgres bench build clean help
 

@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from pages import accuracy, audited, definitions, growing, models, serving, sizing, why_not
+from pages import accuracy, audited, definitions, growing, models, serving, sizing, synthetic, why_not
 from pages._tables import RESULTS
 
 HERE = Path(__file__).parent
@@ -21,6 +21,7 @@ PAGES = {
     "measured/sizing.md": sizing.page,
     "measured/serving.md": serving.page,
     "measured/growing.md": growing.page,
+    "measured/synthetic.md": synthetic.page,
     "explanation/why-not.md": why_not.page,
 }
 KEPT = (
@@ -41,6 +42,7 @@ KEPT = (
     "growing_year_postgres",
     "retain",
     "group_by",
+    "synthetic",
 )
 
 

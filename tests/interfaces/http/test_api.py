@@ -29,6 +29,7 @@ DOCUMENT = {  # every address, and whose it is
     ("GET", "/v1/publications"): {"reader", "operator"},
     ("GET", "/v1/publications/{name}"): {"reader", "operator"},
     ("GET", "/v1/publications/{name}/export"): {"reader", "operator"},
+    ("GET", "/v1/publications/{name}/sample"): {"reader", "operator"},
     ("POST", "/v1/publications/{name}/predictions"): {"reader", "operator"},
     ("POST", "/v1/publications"): {"operator"},
     ("POST", "/v1/receipts"): {"operator"},

@@ -29,7 +29,7 @@ from undeleted.foundations.arrays import IntArray
 from undeleted.foundations.coins import Coins
 from undeleted.foundations.schema import Schema
 from undeleted.foundations.types import Given, Output
-from undeleted.games.algorithm import Point
+from undeleted.games.algorithm import Algorithm, Point
 from undeleted.games.dynamic import Outcome
 from undeleted.games.transcript import plain
 from undeleted.games.worlds import OVER, View, World
@@ -288,9 +288,7 @@ class GrowingWorld(World):
 class RealGrowingWorld(GrowingWorld):
     """The world in which a curator answers."""
 
-    def __init__(
-        self, table: GrowingTable, people: Sequence[Person], ticks: int, k: int, coins: Coins
-    ) -> None:
+    def __init__(self, table: Algorithm, people: Sequence[Person], ticks: int, k: int, coins: Coins) -> None:
         super().__init__([tick for tick, _ in people], ticks, k, table.start(list(people), coins))
         self._table, self._people = table, list(people)
 
@@ -304,23 +302,11 @@ class RealGrowingWorld(GrowingWorld):
         return self._table.delete([tick])
 
 
-class IdealGrowingWorld(GrowingWorld):
+class IdealGrowingWorld(RealGrowingWorld):
     """The world of simulators: a tick gives M_t, and a deletion gives nothing."""
-
-    def __init__(
-        self, table: Undisturbed, people: Sequence[Person], ticks: int, k: int, coins: Coins
-    ) -> None:
-        super().__init__([tick for tick, _ in people], ticks, k, table.start(list(people), coins))
-        self._table, self._people = table, list(people)
-
-    def _reveal(self, index: int) -> Point:
-        return self._people[index]
 
     def _answer(self, indices: Sequence[int]) -> Output:
         return None
-
-    def _close(self, tick: Tick) -> Output:
-        return self._table.delete([tick])
 
 
 class SimulatedGrowingWorld(GrowingWorld):

@@ -492,6 +492,19 @@ def test_an_altered_byte_is_noticed_or_changes_nothing(tmp_path, flips):
     assert noticed > flips / 10
 
 
+PARTS = (["spent"], ["cells"], ["marks"], ["state"], ["spent", "marks"], ["cells", "spent", "marks"])
+
+
+def put_back(store, earlier, tables):
+    """Put tables of an earlier copy into a store."""
+    with closing(sqlite3.connect(store)) as db:
+        db.execute("ATTACH ? AS earlier", (str(earlier),))
+        for table in tables:
+            db.execute(f"DELETE FROM {table}")
+            db.execute(f"INSERT INTO {table} SELECT * FROM earlier.{table}")
+        db.commit()
+
+
 def test_a_part_of_an_earlier_version_is_noticed_and_never_confirmed(tmp_path):
     """Somebody puts back the bits, the cells or the marks from before a deletion, alone or together."""
     path = tmp_path / "people.db"
@@ -502,23 +515,11 @@ def test_a_part_of_an_earlier_version_is_noticed_and_never_confirmed(tmp_path):
     with Curator.open(path) as curator:
         curator.delete_with(receipts["p1"])
     tokens = list(receipts.values())
-    for tables in (
-        ["spent"],
-        ["cells"],
-        ["marks"],
-        ["state"],
-        ["spent", "marks"],
-        ["cells", "spent", "marks"],
-    ):
+    for tables in PARTS:
         copy = tmp_path / f"{'-'.join(tables)}.db"
         shutil.copy(path, copy)
         shutil.copy(f"{path}.key", f"{copy}.key")
-        with sqlite3.connect(copy) as db:
-            db.execute("ATTACH ? AS earlier", (str(earlier),))
-            for table in tables:
-                db.execute(f"DELETE FROM {table}")
-                db.execute(f"INSERT INTO {table} SELECT * FROM earlier.{table}")
-        db.close()
+        put_back(copy, earlier, tables)
         with Curator.open(copy) as curator:
             assert curator.check() != [], tables
             with pytest.raises(StoreError, match="damaged"):
@@ -548,12 +549,7 @@ def test_a_part_that_is_put_back_under_an_open_store_is_noticed_too(tmp_path):
         with Curator.open(copy) as curator:
             curator.delete_with(tokens[:1])
             curator.delete_with(tokens[1:2])  # its marks are known now
-            with closing(sqlite3.connect(copy)) as db:
-                db.execute("ATTACH ? AS earlier", (str(earlier),))
-                for table in tables:
-                    db.execute(f"DELETE FROM {table}")
-                    db.execute(f"INSERT INTO {table} SELECT * FROM earlier.{table}")
-                db.commit()
+            put_back(copy, earlier, tables)
             with pytest.raises(StoreError, match="damaged"):
                 curator.delete_with(tokens[2:3])
             assert curator.check() != [], tables

@@ -88,3 +88,5 @@ def test_rows_as_files_on_stdout_and_after_a_deletion(store, capfdbinary):
     lines = capfdbinary.readouterr().out.decode().splitlines()
     assert lines[0] == '"age","sex"'
     assert len(lines) == 21
+    assert run(["sample", "rows", "--rows", "4", "--model", "tree", "--json"]) == 0
+    assert set(json.loads(capfdbinary.readouterr().out)[3]) == {"age", "sex"}

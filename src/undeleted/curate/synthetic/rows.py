@@ -33,15 +33,7 @@ MOST_ROWS = 10_000_000
 
 
 def sample(
-    mechanism: Given,
-    release: Given,
-    rows: int,
-    seed: int = 0,
-    model: Model = "mixture",
-    *,
-    megabytes: float = MEGABYTES,
-    seconds: float = SECONDS,
-    advance: Advance = lambda done: None,
+    mechanism: Given, release: Given, rows: int, seed: int = 0, model: Model = "mixture", **limits: Given
 ) -> "pa.Table":
     """So many rows of the model of a release; of a table that grows, as it is after its last tick."""
     if isinstance(mechanism, Arrivals):
@@ -49,9 +41,7 @@ def sample(
     if not isinstance(mechanism, NoisyMarginals):
         problem = "rows are drawn from publications of kind synthetic, without groups."
         raise BadQuestion(problem, 'Publish kind = "synthetic"; or ask `undeleted show`.')
-    codes = sampled_codes(
-        mechanism, release, rows, seed, model, megabytes=megabytes, seconds=seconds, advance=advance
-    )
+    codes = sampled_codes(mechanism, release, rows, seed, model, **limits)
     return as_table(mechanism, codes)
 
 
@@ -66,7 +56,7 @@ def sampled_codes(
     seconds: float = SECONDS,
     advance: Advance = lambda done: None,
 ) -> IntArray:
-    """The same as codes, a column for each of `over`."""
+    """The same as codes, a column for each of `over`; the limits are those of a fit."""
     if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or not 1 <= rows <= MOST_ROWS:
         raise BadSetting(f"{rows!r} rows cannot be drawn.", f"Choose from 1 to {MOST_ROWS:,}.")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:

@@ -1,6 +1,6 @@
 """The command that draws synthetic rows."""
 
-import sys
+import json
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -52,13 +52,10 @@ def sample(
             seconds=time_limit,
             advance=lambda done: progress.set(done, "fitting"),
         )
-    data = of_table(table, form)
     if out is None:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-        raise typer.Exit
+        return Result(json.loads(of_table(table, "json")), of_table(table, "csv").decode().rstrip("\n"))
     try:
-        out.write_bytes(data)
+        out.write_bytes(of_table(table, form))
     except OSError as error:
         problem = f"cannot be written ({(error.strerror or '').lower()})."
         raise BadFile(str(out), problem, "Name another file.") from None

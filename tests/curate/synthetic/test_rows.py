@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from undeleted.curate.curator import Curator
+from undeleted.curate.growing import Growing
 from undeleted.curate.mechanisms import NoisyHistogram, NoisyMarginals
 from undeleted.curate.releases.linear import Cells
 from undeleted.curate.synthetic import fitting
@@ -134,3 +135,27 @@ def test_without_the_extra_the_error_names_it(monkeypatch):
 
 def test_a_table_with_nothing_in_it_has_types_too():
     assert as_table(ONE, np.zeros((1, 5), dtype=np.int64)).num_columns == 5
+
+
+def test_a_table_that_grows_is_sampled_as_it_is_after_its_last_tick(monkeypatch):
+    seen = []
+    even = FittedModel("mixture", {"products": np.full((2, 4), 0.5)}, {}, 100.0)
+    monkeypatch.setattr(
+        "undeleted.curate.synthetic.rows.fitted",
+        lambda mechanism, release, *_, **__: seen.append(mechanism.tables(release)[0].sum()) or even,
+    )
+    grows = Growing("manual", 12)
+    one = grows.of(NoisyMarginals((NEW, SEX), budget=Budget(8.0, 1e-6)))
+
+    def table(first, last):
+        people = range(first, last)
+        return {"id": [f"p{i}" for i in people], "new": [True for _ in people], "sex": ["f" for _ in people]}
+
+    with Curator(Schema([NEW, SEX], id="id"), Budget(8.0, 1e-6)) as curator:
+        curator.publish(table(0, 1000), {"rows": one}, grows.clock())
+        curator.add(table(1000, 3000))
+        curator.tick()
+        assert curator.show("rows").sample(10).num_rows == 10
+        curator.delete([f"p{i}" for i in range(500, 1500)])
+        curator.show("rows").sample(10)
+    assert seen == pytest.approx([3000, 2000], abs=60)  # the noise of four cells after two ticks: σ about 4

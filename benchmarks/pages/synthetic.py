@@ -16,8 +16,9 @@ rows as people who remain, drawn from the mixture; *clamped* are the published c
 |---:|---:|---:|---:|---:|---:|
 """
 TIMES = """
-A deletion takes {us:.0f} µs in the mechanism, {each:.1f} a marginal. A fit from nothing, with its compilation, takes {mixture:.0f} s for the
-mixture and {tree:.0f} s for the tree with its rows (medians, on a machine with 2 cores that did other work as well), and at most {memory:,.0f} MB; drawing a table's worth of rows from a mixture {sample:.2f} s.
+A deletion takes {us:.0f} µs in the mechanism, {each:.1f} a marginal. A fit from nothing, with its compilation, takes {mixture:.0f} s of a
+processor for the mixture and {tree:.0f} s for the tree with its rows (medians), and at most {memory:,.0f} MB; drawing a table's worth of rows
+from a mixture takes {sample:.2f} s.
 
 ## Gradient boosting, trained on rows
 

@@ -13,6 +13,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from undeleted.errors import (
+    BadQuestion,
     BadSetting,
     Misuse,
     NotStarted,
@@ -93,6 +94,26 @@ def test_clones_and_seeds():
         warnings.simplefilter("error")
         with pytest.raises(SeededNoiseWarning):
             model.fit(without(people(50), "pay"))
+
+
+def test_rows_that_lack_a_value_are_not_taken_for_the_lowest(monkeypatch):
+    rows = np.array([[a, a % 2, a >= 40] for a in range(80)])
+    monkeypatch.setattr(module, "sampled_codes", lambda *_, **__: rows)
+    gaps = Number("age", min=0, max=79, missing="drop")
+    model = trainer(columns=[gaps, CITY]).fit(without(people(), "pay"))
+    test = {"age": [None, 10, 70], "city": ["Bonn", "Bonn", "Lyon"], "rich": [True, False, True]}
+    assert model.score(test) == 1.0
+    with pytest.raises(BadSetting, match="1 rows lack a feature"):
+        model.predict({name: test[name] for name in ("age", "city")})
+    with pytest.raises(BadSetting, match="there are no rows"):
+        model.predict({"age": [], "city": []})
+
+
+def test_rows_of_one_class_teach_nothing(monkeypatch):
+    monkeypatch.setattr(module, "sampled_codes", lambda *_, **__: np.array([[1, 0, 1]] * 9))
+    model = trainer(LogisticRegression()).fit(without(people(), "pay"))
+    with pytest.raises(BadQuestion, match="all synthetic rows have the same 'rich'"):
+        model.predict({"age": [10], "city": ["Bonn"]})
 
 
 def test_categories_become_columns_or_places(monkeypatch):

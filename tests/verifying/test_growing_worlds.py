@@ -109,6 +109,15 @@ def test_noise_drawn_again_at_a_deletion_costs_stayers():
     assert not again.deletions_cost_nothing
 
 
+def test_a_difference_in_delta_is_a_cost_too():
+    """Under truncated noise both ratios are infinite; what deletions cost shows in δ alone."""
+    again = privacy_of_the_stayers(world("cohorts", NARROW, redraws="at-deletion", own=0))
+    assert again.undisturbed == again.transcript
+    assert again.delta > again.delta_undisturbed
+    assert not again.deletions_cost_nothing
+    assert privacy_of_the_stayers(world("cohorts", NARROW, own=0)).deletions_cost_nothing
+
+
 def test_delta_at_an_epsilon():
     small = world("cohorts", CLAMPED, honest=(1, 1), own=0)
     found, at_most = (privacy_of_the_stayers(small, epsilon) for epsilon in (0.3, 0.7))

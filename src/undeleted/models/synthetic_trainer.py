@@ -16,10 +16,11 @@ from undeleted.curate.mechanisms.noisy_marginals import NoisyMarginals
 from undeleted.curate.releases.linear import Cells
 from undeleted.curate.synthetic.fitting import MEGABYTES, SECONDS, Model
 from undeleted.curate.synthetic.rows import sampled_codes
-from undeleted.errors import BadSetting, NotStarted, WrongType
+from undeleted.errors import BadQuestion, BadSetting, NotStarted, WrongType
 from undeleted.foundations.arrays import Array, FloatArray, IntArray
 from undeleted.foundations.privacy import Noise
 from undeleted.foundations.schema import Boolean, Category, GridColumn, Schema, Table
+from undeleted.foundations.schema.centred_codes import as_columns
 from undeleted.foundations.types import Given
 from undeleted.models._base import coins_of, restore_on_failure, warn_of_refit, warn_of_tuning
 
@@ -119,13 +120,13 @@ class SyntheticTrainer(BaseEstimator):  # type: ignore[misc]
         if hasattr(self, "release_"):
             warn_of_refit(type(self).__name__, self.budget)
         self.mechanism_ = NoisyMarginals(
-            (*self.columns, self.target),
+            (*as_columns(self.columns), self.target),
             budget=self.budget,
             marginals=tuple(map(tuple, self.marginals)),
             edges=self.edges or {},  # type: ignore[arg-type]
             rows_per_person=self.rows_per_person,
         )
-        self.schema_ = Schema([*self.columns, self.target], rows_per_person=self.rows_per_person)
+        self.schema_ = Schema([*as_columns(self.columns), self.target], rows_per_person=self.rows_per_person)
         self.release_: Cells = self.mechanism_.release(Arrays(self._table(table)), coins_of(self))
         self.estimator_ = None
         return self
@@ -158,8 +159,12 @@ class SyntheticTrainer(BaseEstimator):  # type: ignore[misc]
             megabytes=self.megabytes,
             seconds=self.seconds,
         )
+        labels = self._labels(codes[:, -1])
+        if not is_regressor(self.estimator) and len(np.unique(labels)) < 2:
+            problem = f"all synthetic rows have the same {self.target.name!r}: nothing can be learned."
+            raise BadQuestion(problem, "Draw more rows; or almost everybody with another value has left.")
         trained = clone(self.estimator)
-        self.estimator_ = trained.fit(self._encoded(codes[:, :-1]), self._labels(codes[:, -1]))
+        self.estimator_ = trained.fit(self._encoded(codes[:, :-1]), labels)
         return self
 
     def predict(self, table: Given) -> Array:
@@ -173,9 +178,11 @@ class SyntheticTrainer(BaseEstimator):  # type: ignore[misc]
         return shares
 
     def score(self, table: Given) -> float:
-        """The estimator's own score on a table with targets."""
+        """The estimator's own score on a table with targets; rows that lack a value do not count."""
+        self._require_fitted()
         there = self._table(table)
-        codes = np.column_stack([there.codes[column.name] for column in self.mechanism_.over])
+        complete = there.take(np.flatnonzero(there.complete(self.mechanism_.over)))
+        codes = np.column_stack([complete.codes[column.name] for column in self.mechanism_.over])
         scored: float = self._trained().score(self._encoded(codes[:, :-1]), self._labels(codes[:, -1]))
         return scored
 
@@ -187,6 +194,10 @@ class SyntheticTrainer(BaseEstimator):  # type: ignore[misc]
 
     def _features(self, table: Given) -> FloatArray:
         there = table if isinstance(table, Table) else Schema(list(self.columns)).table(table)
+        lacking = there.rows - int(there.complete(self.columns).sum())
+        if lacking or not there.rows:
+            problem = f"{lacking:,} rows lack a feature." if lacking else "there are no rows."
+            raise BadSetting(f"nothing can be predicted: {problem}", "Leave out rows that are not complete.")
         return self._encoded(np.column_stack([there.codes[column.name] for column in self.columns]))
 
     def _encoded(self, codes: IntArray) -> FloatArray:

@@ -159,7 +159,7 @@ def verify_growing(world: GrowingSmallWorld) -> GrowingVerdict:
         moves = world.moves(_both(one, other))
         roots = grow(curator, {0: one, 1: other}, world.depth, moves).without_leaks()
         alone = grow(undisturbed, {0: one, 1: other}, world.depth, moves).without_leaks()
-        apart, given = (sum((worst(r, 0, 1, ONE) for r in t.values()), ZERO) for t in (roots, alone))
+        apart, given = _divergence(roots, 0, 1, ONE), _divergence(alone, 0, 1, ONE)
         if (apart - given) / 2 > lower:
             lower = (apart - given) / 2
             seen = observation(curator, roots, one, other, (0, 1), ONE)
@@ -176,7 +176,8 @@ class GrowingPrivacy:
     epsilon: float
     undisturbed: Ratio  # if nobody ever leaves
     transcript: Ratio
-    delta: tuple[Fraction, Fraction]  # at ε: lower and upper bound
+    delta_undisturbed: tuple[Fraction, Fraction]  # at ε: lower and upper bound
+    delta: tuple[Fraction, Fraction]
     witness: Json | None
     neighbours: int
     seconds: float
@@ -184,7 +185,7 @@ class GrowingPrivacy:
     @property
     def deletions_cost_nothing(self) -> bool:
         """Whether deletions reveal no more about those who stay than the ticks do."""
-        return self.transcript == self.undisturbed
+        return self.transcript == self.undisturbed and self.delta == self.delta_undisturbed
 
 
 def privacy_of_the_stayers(world: GrowingSmallWorld, epsilon: float = 0.0) -> GrowingPrivacy:
@@ -203,7 +204,7 @@ def privacy_of_the_stayers(world: GrowingSmallWorld, epsilon: float = 0.0) -> Gr
     low, high = factor_of(epsilon)
     curator, undisturbed = world.steps(GrowingTable), world.steps(Undisturbed)
     transcript = alone = Ratio(ONE)
-    delta, witness, pairs = (ZERO, ZERO), None, 0
+    before, delta, witness, pairs = (ZERO, ZERO), (ZERO, ZERO), None, 0
     for larger, smaller in _neighbours(world):
         pairs += 1
         moves = world.moves(smaller)
@@ -212,11 +213,19 @@ def privacy_of_the_stayers(world: GrowingSmallWorld, epsilon: float = 0.0) -> Gr
         for a, b in ((0, 1), (1, 0)):
             alone = alone.worse(_ratio(ticks, a, b))
             transcript = transcript.worse(_ratio(roots, a, b))
-            least, most = (sum((worst(r, a, b, f) for r in roots.values()), ZERO) for f in (high, low))
+            least, most = (_divergence(roots, a, b, factor) for factor in (high, low))
+            alone_least, alone_most = (_divergence(ticks, a, b, factor) for factor in (high, low))
+            before = max(before[0], alone_least), max(before[1], alone_most)
             if least > delta[0] or witness is None:
                 witness = observation(curator, roots, larger, smaller, (a, b), high)
             delta = max(delta[0], least), max(delta[1], most)
-    return GrowingPrivacy(float(epsilon), alone, transcript, delta, witness, pairs, monotonic() - started)
+    seconds = monotonic() - started
+    return GrowingPrivacy(float(epsilon), alone, transcript, before, delta, witness, pairs, seconds)
+
+
+def _divergence(roots: dict[int, Node], a: int, b: int, factor: Fraction) -> Fraction:
+    """What the best attacker sees of the difference, over all first outputs."""
+    return sum((worst(root, a, b, factor) for root in roots.values()), ZERO)
 
 
 def _ratio(roots: dict[int, Node], a: int, b: int) -> Ratio:

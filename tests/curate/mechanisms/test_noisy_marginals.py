@@ -5,7 +5,7 @@ Covers: curate/statistics/marginals.py, curate/releases/selecting.py
 
 import math
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -219,4 +219,18 @@ def test_too_many_cells_say_what_makes_them_many():
         NoisyMarginals(COLUMNS, 1.0, edges={"age": [50]}, marginals=(("age", "sex"),))
     with pytest.raises(BadSetting, match="does not list"):
         NoisyMarginals(COLUMNS, 1.0, edges={"age": 50})
-    assert len(list(combinations(range(3), 2))) == 3
+    for wrong in ([["age", ["sex"]]], 5, None, [[]], [["age", {}]]):
+        with pytest.raises(BadSetting, match="is not a list of columns"):
+            NoisyMarginals(COLUMNS, 1.0, edges={"age": [50]}, marginals=wrong)
+    with pytest.raises(BadSetting, match="is not a number"):
+        NoisyMarginals(COLUMNS, 1.0, edges={"age": [50]}, most_cells=None)
+    listed = NoisyMarginals(COLUMNS, 1.0, edges={"age": [50]}, marginals=[["age", "sex"], ["city"]])
+    assert listed.marginals == (("age", "sex"), ("city",))
+    assert hash(listed)
+
+
+def test_groups_and_conditions_are_refused_before_anything_is_spent():
+    """Their rows could not be drawn."""
+    for line in ('where = "age >= 18"', 'by = ["sex"]'):
+        with pytest.raises(BadSpec, match="'synthetic' is not published by group or with a condition"):
+            Spec.parse(SPEC + f"edges = {{born = [1980-01-01]}}\n{line}\n")

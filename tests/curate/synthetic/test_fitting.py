@@ -7,6 +7,7 @@ import itertools
 import os
 import signal
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -130,7 +131,7 @@ def test_a_fit_is_computed_once_for_a_release_and_dropped_with_it(monkeypatch):
     after = one.forget(release, one.contribution(SCHEMA.table(people(300)[:1])))
     fitted(one, after)
     assert next(calls) == 3
-    assert len(fitting._kept[one][1]) == 1, "nothing of the old release is kept"
+    assert len(fitting._kept[one.statistic][1]) == 1, "nothing of the old release is kept"
 
 
 def test_a_fit_that_takes_too_long_is_ended_and_nothing_is_lost():
@@ -152,6 +153,33 @@ def test_a_process_that_is_killed_is_an_error_in_two_lines(monkeypatch):
         sample(one, release, 10)
     assert len(str(failed.value).splitlines()) == 2
     assert os.getpid()
+
+
+def test_nothing_is_imported_from_the_folder_where_it_runs(tmp_path, monkeypatch):
+    """A file called mbi.py in a shared folder would otherwise run with the rights of who draws rows."""
+    (tmp_path / "mbi.py").write_text("open('taken over', 'w').close(); raise SystemExit(3)\n")
+    monkeypatch.chdir(tmp_path)
+    one, release = released(people(100), "folder")
+    assert sample(one, release, 5).num_rows == 5
+    assert not (tmp_path / "taken over").exists()
+
+
+def test_a_fit_can_be_stopped():
+    one, release = released(people(100), "stopped")
+    timer = threading.Timer(1.0, fitting.stop)
+    timer.start()
+    with pytest.raises(FitFailed, match="ended"):
+        sample(one, release, 10)
+    assert not fitting._running
+
+
+def test_ticks_of_a_table_that_grows_leave_one_fit():
+    one, release = released(people(100), "ticks")
+    fitted(one, release)
+    wider = one.with_laws((DiscreteGaussian(9.0),) * len(one.laws))
+    fitted(wider, one.forget(release, one.contribution(SCHEMA.table(people(100)[:1]))))
+    assert [len(fits) for _, fits in fitting._kept.values()].count(1) == len(fitting._kept)
+    assert sum(statistic == one.statistic for statistic in fitting._kept) == 1
 
 
 def test_progress_is_reported():

@@ -16,6 +16,7 @@ from undeleted.curate.releases.linear import Cells
 from undeleted.curate.synthetic import fitting
 from undeleted.curate.synthetic.fitting import FittedModel
 from undeleted.curate.synthetic.rows import as_table, binned_rows, sample
+from undeleted.curate.synthetic.worker import projected
 from undeleted.errors import BadQuestion, BadSetting, MissingExtra
 from undeleted.foundations.coins import NoNoise
 from undeleted.foundations.privacy import Budget
@@ -94,6 +95,20 @@ def test_all_values_of_a_bin_are_equally_likely(fitted):
     assert stats.chisquare(inside).pvalue < 1e-9, "this test cannot see uneven bins"
 
 
+def test_the_type_of_a_column_is_its_own_whatever_was_drawn():
+    """Two samples can be put together: whole values of a column of halves are not integers."""
+    codes = np.zeros((2, 5), dtype=np.int64)
+    assert as_table(ONE, codes).schema == as_table(ONE, codes + 1).schema
+    huge = NoisyMarginals((Number("huge", min=0, max=10**20, step=10**19),), NoNoise())
+    assert as_table(huge, np.array([[0], [10]])).schema.field("huge").type == pa.float64()
+
+
+def test_a_marginal_of_many_columns_is_projected():
+    products = [np.array([[0.25, 0.75]])] * 14
+    assert projected(products).shape == (2,) * 14
+    assert projected(products).sum() == pytest.approx(1.0)
+
+
 def test_rows_are_in_no_order(fitted):
     """The components come one after another only before the rows are shuffled."""
     bins = binned_rows(ONE, fitted, 4000, 7, 60.0)
@@ -110,6 +125,9 @@ def test_rows_are_in_no_order(fitted):
         ({"rows": 10, "seed": -1}, "is not a seed"),
         ({"rows": 10, "seed": 2**32}, "is not a seed"),
         ({"rows": 10, "model": "bayes"}, "there is no model 'bayes'"),
+        ({"rows": 10, "seconds": float("inf")}, "a time limit of inf s is not possible"),
+        ({"rows": 10, "seconds": 0}, "is not possible"),
+        ({"rows": 10, "seconds": "long"}, "is not possible"),
         ({"rows": 10, "model": "tree", "megabytes": 0}, "is not possible"),
         ({"rows": 10, "model": "tree", "megabytes": 1e-6}, r"no marginal fits.*\n.*drop 'half'"),
     ],

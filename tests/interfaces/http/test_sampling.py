@@ -1,6 +1,7 @@
 """`GET /v1/publications/NAME/sample`: rows over HTTP, one fit at a time; a small model stands in."""
 
 import io
+import threading
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -93,11 +94,28 @@ def test_a_fit_that_fails_is_503_and_the_next_may_succeed(served, monkeypatch):
     assert client.get("/v1/publications/rows/sample?rows=2", headers=key).status_code == 200
 
 
-def test_one_fit_at_a_time(served):
+def test_one_fit_at_a_time_and_others_are_served_meanwhile(served, monkeypatch):
+    """A request that gives up does not make room for another fit: it goes on, and is kept."""
     client, key = served
-    service = client.app.state.service
-    service._sampling = True
-    answer = client.get("/v1/publications/rows/sample", headers=key)
-    assert answer.status_code == 503
-    assert "already being drawn" in answer.text
-    service._sampling = False
+    go, begun = threading.Event(), threading.Event()
+    fits = []
+
+    def slow(*_, **__):
+        fits.append(1)
+        begun.set()
+        go.wait(60)
+        return FittedModel("mixture", {"products": np.full((2, 4), 0.5)}, {}, 100.0)
+
+    monkeypatch.setattr("undeleted.curate.synthetic.rows.fitted", slow)
+    first: list[int] = []
+    address = "/v1/publications/rows/sample?rows=2"
+    asking = threading.Thread(target=lambda: first.append(client.get(address, headers=key).status_code))
+    asking.start()
+    begun.wait(60)
+    for _ in range(5):
+        answer = client.get(address, headers=key)
+        assert (answer.status_code, "a model is being fitted" in answer.text) == (503, True)
+        assert client.get("/v1/publications/people", headers=key).status_code == 200
+    go.set()
+    asking.join()
+    assert (first, len(fits)) == ([200], 1)

@@ -50,6 +50,9 @@ class Grouped(Linear):
             name = type(self.inner).__name__
             remedy = "Group counts, sums, means, variances or quantiles."
             raise WrongType(f"{name} cannot be published by group.", remedy)
+        if not self.inner.in_groups:
+            remedy = "Name the columns of the groups among its own; and select from the rows."
+            raise BadSetting(f"{self.inner.kind!r} is not published by group or with a condition.", remedy)
         if FIRST in self.inner.columns:
             problem = "people cannot be counted by group: one person may have rows in several."
             raise BadSetting(problem, 'Count rows by group, with kind = "count".')

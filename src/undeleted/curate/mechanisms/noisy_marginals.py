@@ -58,6 +58,7 @@ class NoisyMarginals(Linear):
     }
     questions: ClassVar = ("where", "by")
     steady: ClassVar = True
+    in_groups: ClassVar = False
 
     over: tuple[GridColumn, ...]
     budget: Noise
@@ -75,6 +76,9 @@ class NoisyMarginals(Linear):
             remedy = 'Give a list of values for each column: {"age": [18, 40, 65]}.'
             raise BadSetting("`edges` does not list the edges of columns.", remedy) from None
         object.__setattr__(self, "edges", kept)
+        object.__setattr__(self, "marginals", _as_names(self.marginals))
+        if isinstance(self.most_cells, bool) or not isinstance(self.most_cells, int):
+            raise BadSetting(f"most_cells = {self.most_cells!r} is not a number.", "Give an integer.")
         super().__post_init__()
 
     @cached_property
@@ -94,9 +98,6 @@ class NoisyMarginals(Linear):
 
     @staticmethod
     def _places(names: Sequence[str], places: Mapping[str, int]) -> tuple[int, ...]:
-        given: Given = names
-        if isinstance(given, str) or not isinstance(given, tuple | list) or not given:
-            raise BadSetting(f"{given!r} is not a list of columns.", 'Write ["age", "sex"], for example.')
         if unknown := [str(name) for name in names if name not in places]:
             raise BadColumns(unknown, "not among the columns.", f"The columns: {', '.join(places)}.")
         if len(set(names)) < len(names):
@@ -135,10 +136,7 @@ class NoisyMarginals(Linear):
 
     @classmethod
     def from_spec(cls, takes: Takes, over: Sequence[Column], target: Column | None, **rest: Given) -> Given:
-        marginals = tuple(
-            tuple(names) if isinstance(names, list) else names for names in rest.pop("marginals")
-        )
-        return cls(over=over, marginals=marginals, **rest)  # type: ignore[arg-type]
+        return cls(over=over, **rest)  # type: ignore[arg-type]
 
     # -- the release as marginals
 
@@ -245,6 +243,16 @@ class NoisyMarginals(Linear):
             for bins in product(*map(range, table.shape)):
                 named = {name: of[bin] for name, of, bin in zip(names, labels, bins, strict=True)}
                 yield {"marginal": " × ".join(names), **named, "count": int(table[bins])}
+
+
+def _as_names(marginals: Given) -> tuple[tuple[str, ...], ...]:
+    """Lists of names of columns, as they are kept."""
+    several = marginals if isinstance(marginals, list | tuple) else [marginals]
+    for names in several:
+        listed = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
+        if not (listed and names):
+            raise BadSetting(f"{names!r} is not a list of columns.", 'Write [["age", "sex"]], for example.')
+    return tuple(map(tuple, several))
 
 
 def _as_text(edge: Given) -> Given:

@@ -75,6 +75,7 @@ class Publishable:
     kinds: ClassVar[Mapping[str, tuple[Takes, ...]]] = {}
     questions: ClassVar[tuple[str, ...]] = ()  # what it can be asked, besides its usual output
     small: ClassVar[Mapping[str, Given]] = {}  # arguments for a small world, if the defaults are too large
+    in_groups: ClassVar[bool] = True  # whether it can be published by group, or with a condition
     steady: ClassVar[bool] = False  # its intervals depend on the noise alone, not on who left
 
     def __post_init__(self) -> None:

@@ -78,7 +78,9 @@ class MarkTree:
         self._changes.pop(tree, None)
 
     def appended(self, tree: str, marks: Iterable[bytes]) -> None:
-        """Note that chunks were added at the end of a tree."""
+        """Note that chunks were added at the end of a tree; what was noted of it before is written first."""
+        if tree in self._changes or tree in self._wholes:
+            self.flush()
         self.replaced(tree, [*self.leaves(tree), *marks])
 
     def use(self, receipts: int) -> None:

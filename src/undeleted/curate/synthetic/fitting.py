@@ -1,7 +1,7 @@
 """Fit a model to published marginals, from scratch, in a process of its own; keep the fit while they stay.
 
 A fit is a function of the release alone, with fixed seeds: the same release gives the same model.  When the
-release has changed, the old fit is dropped and nothing of it is used.
+release has changed nothing of the old fit is used; it is dropped when rows of the new release are drawn.
 """
 
 import importlib.util
@@ -20,6 +20,7 @@ import numpy as np
 
 from undeleted.curate.mechanisms.noisy_marginals import NoisyMarginals
 from undeleted.curate.releases.linear import Cells
+from undeleted.curate.statistics import Marginals
 from undeleted.curate.synthetic.measured import Measured
 from undeleted.errors import BadQuestion, BadSetting, FitFailed, MissingExtra
 from undeleted.foundations.arrays import FloatArray
@@ -53,7 +54,8 @@ class FittedModel:
 
 
 _LOCK = threading.Lock()
-_kept: dict[NoisyMarginals, tuple[bytes, dict[tuple[Model, float], FittedModel]]] = {}
+_kept: dict[Marginals, tuple[bytes, dict[tuple[Model, float], FittedModel]]] = {}
+_running: set[subprocess.Popen[bytes]] = set()
 
 
 def fitted(
@@ -70,17 +72,25 @@ def fitted(
         raise BadSetting(f"there is no model {model!r}.", f"Choose {' or '.join(MODELS)}.")
     if not 0 < megabytes <= 1000:
         raise BadSetting(f"a junction tree of {megabytes:g} MB is not possible.", "Choose up to 1000 MB.")
-    now = blake2b(release.value.tobytes()).digest()
+    if not (isinstance(seconds, int | float) and 0 < seconds <= 86_400):
+        raise BadSetting(f"a time limit of {seconds!r} s is not possible.", "Choose up to 86400 s, a day.")
+    now, counted = blake2b(release.value.tobytes()).digest(), mechanism.statistic
     with _LOCK:
-        version, fits = _kept.get(mechanism, (b"", {}))
+        version, fits = _kept.get(counted, (b"", {}))
         if version != now:
             fits = {}
         if (model, megabytes) not in fits:
             fits[model, megabytes] = _fit(mechanism, release, model, megabytes, seconds, advance)
         if len(_kept) > 8:
             _kept.clear()
-        _kept[mechanism] = now, fits
+        _kept[counted] = now, fits
     return fits[model, megabytes]
+
+
+def stop() -> None:
+    """End what is being fitted: whoever waits for it gets an error."""
+    for process in list(_running):
+        process.kill()
 
 
 def _fit(
@@ -131,7 +141,7 @@ def ask(
     request = io.BytesIO()
     np.savez(request, asked=np.array(json.dumps(asked)), **arrays)
     process = subprocess.Popen(
-        [sys.executable, "-m", _WORKER],
+        [sys.executable, "-P", "-m", _WORKER],  # nothing is imported from the folder where this runs
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -141,6 +151,7 @@ def ask(
             "PYTHONHASHSEED": "0",
         },  # Private-PGM goes through sets
     )
+    _running.add(process)
     said: list[str] = []
     timer = threading.Timer(seconds, process.kill)
     timer.start()
@@ -161,6 +172,7 @@ def ask(
         timer.cancel()
         process.kill()
         process.wait()
+        _running.discard(process)
         listening.join()
         process.stdout.close()
         process.stderr.close()

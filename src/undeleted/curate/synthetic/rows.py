@@ -4,7 +4,6 @@ A seed decides the rows; it has nothing to do with the noise, which is in the re
 the values of a number are equally likely.
 """
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -138,6 +137,8 @@ def _values(column: GridColumn, codes: IntArray) -> "pa.Array":
         return pa.array([column.values[code] for code in there], type=pa.string()).take(pa.array(places))
     number: Given = column
     values = [number.value(int(code)) for code in there]
-    if not isinstance(column, Date) and not all(isinstance(v, int) for v in values):
-        values = [float(Fraction(v)) for v in values]
+    if not isinstance(column, Date):  # the type is the column's, whichever values were drawn
+        whole = number.min.denominator == number.step.denominator == 1
+        kind = pa.int64() if whole and -(2**63) <= number.min <= number.max < 2**63 else pa.float64()
+        return pa.array(map(int if kind == pa.int64() else float, values), type=kind).take(pa.array(places))
     return pa.array(values).take(pa.array(places))

@@ -82,9 +82,11 @@ def mixture(problem: NoisyTables) -> dict[str, FloatArray]:
 
 def projected(products: Sequence[FloatArray]) -> FloatArray:
     """The marginal of a mixture over some columns, from their probabilities by component."""
-    letters = "bcdefghijkl"[: len(products)]
-    formula = ",".join(f"a{letter}" for letter in letters) + "->" + letters
-    found: FloatArray = np.einsum(formula, *products, optimize=True) / len(products[0])
+    places = list(range(1, len(products) + 1))  # 0 is the component
+    named: list[Given] = []
+    for product, place in zip(products, places, strict=True):
+        named += [product, [0, place]]
+    found: FloatArray = np.einsum(*named, places, optimize=True) / len(products[0])
     return found
 
 

@@ -7,13 +7,12 @@ widths of intervals are kept: two consecutive releases would show who left betwe
 
 import asyncio
 import contextlib
-import functools
 import hmac
 import logging
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import TypeAlias, TypeVar
 from undeleted.curate.curator import Curator, Publication
 from undeleted.curate.receipts import Issuer, Receipt, issuer_of
 from undeleted.curate.stores import Deleted, Fold, Store, store_exists
+from undeleted.curate.synthetic import fitting
 from undeleted.curate.synthetic.fitting import Model
 from undeleted.errors import (
     BadSetting,
@@ -100,7 +100,9 @@ class Service:
         self._answers: dict[tuple[Given, ...], tuple[int, Given]] = {}
         self.widths: dict[str, deque[tuple[int, float]]] = {}
         self.streams: dict[str, dict[str, int]] = {}
-        self._checking = self._sampling = False
+        self._checking = False
+        self._sampler = ThreadPoolExecutor(1, "sampler")
+        self._drawing: Future[bytes] | None = None
         self._ticks = Ticks(settings.tick)
         self.bulk = 0  # streams that are being read
         self._uploads = Uploads(settings.store)
@@ -143,7 +145,8 @@ class Service:
             await self._watching
         finally:
             await self._let_go()
-            for thread in (self._checker, self._writer, self._reader):
+            fitting.stop()
+            for thread in (self._checker, self._writer, self._reader, self._sampler):
                 thread.shutdown()
             self._ticks.close()
 
@@ -458,16 +461,16 @@ class Service:
         return await self._in(self._reader, work)
 
     async def sample(self, name: str, rows: int, seed: int, model: Model, form: str) -> bytes:
-        """Synthetic rows as a file; one fit at a time, in a process beside the service."""
+        """Synthetic rows as a file; one fit at a time, in a process and a thread of its own."""
         publication = await self._in(self._reader, self._named, name)
-        if self._sampling:
-            raise Busy("rows are already being drawn")
-        self._sampling = True
-        try:
-            drawn = functools.partial(publication.sample, rows, seed=seed, model=model, seconds=FITTING)
-            return of_table(await asyncio.to_thread(drawn), form)
-        finally:
-            self._sampling = False
+        if self._drawing is not None and not self._drawing.done():
+            raise Busy("a model is being fitted, or rows are being drawn")
+
+        def work() -> bytes:
+            return of_table(publication.sample(rows, seed=seed, model=model, seconds=FITTING), form)
+
+        self._drawing = self._sampler.submit(work)  # it goes on if the request ends: the fit is kept
+        return await asyncio.wrap_future(self._drawing)
 
     async def predict(self, name: str, rows: list[Json]) -> Json:
         """The predictions of a model for these rows."""

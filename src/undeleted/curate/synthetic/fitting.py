@@ -88,7 +88,7 @@ def fitted(
 
 
 def stop() -> None:
-    """End what is being fitted: whoever waits for it gets an error."""
+    """End what is being fitted: those who wait for it get an error."""
     for process in list(_running):
         process.kill()
 

@@ -164,17 +164,17 @@ def main() -> None:
     with np.load(io.BytesIO(sys.stdin.buffer.read()), allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     asked: Json = json.loads(str(arrays.pop("asked")))
-    told: Json = {}
+    facts: Json = {}
     answer: dict[str, Given] = {}
     if asked["do"] == "mixture":
         answer = dict(mixture(NoisyTables(arrays, asked)))
     elif asked["do"] == "tree":
-        fitted, told = tree(NoisyTables(arrays, asked), asked)
+        fitted, facts = tree(NoisyTables(arrays, asked), asked)
         answer = dict(fitted)
     else:
         answer = {"rows": tree_rows(arrays, asked)}
     written = io.BytesIO()
-    np.savez(written, facts=np.array(json.dumps(told)), **answer)
+    np.savez(written, facts=np.array(json.dumps(facts)), **answer)
     sys.stdout.buffer.write(written.getvalue())
     sys.stdout.buffer.flush()
 

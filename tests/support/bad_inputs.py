@@ -233,7 +233,7 @@ CASES = {
         PUBLISH,
         "spec.toml, line 21: there is no kind of publication 'maen'."
         "\n"
-        "Did you mean 'mean'? Kinds: board, count, forest, histogram, k-means, linear-regression, logistic-regression, mean, naive-bayes, pca, people, products, quantiles, recommender, share, sum, variance.",
+        "Did you mean 'mean'? Kinds: board, count, forest, histogram, k-means, linear-regression, logistic-regression, mean, naive-bayes, pca, people, products, quantiles, recommender, share, sum, synthetic, variance.",
     ),
     "a negative budget": Bad(
         spec("epsilon = 1.0", "epsilon = -1.0"),

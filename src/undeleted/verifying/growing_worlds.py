@@ -143,7 +143,7 @@ def verify_growing(world: GrowingSmallWorld) -> GrowingVerdict:
     >>> again = GrowingSmallWorld(cohorts, Schema([x]), (0, 1), honest=(2, 0), redraws="at-deletion")
     >>> found = verify_growing(again)
     >>> found.safe, found.lower > 0, found.witness["tables"]
-    (False, True, [[[0, 0], [0, 0]], [[0, 0], [0, 1]]])
+    (False, True, [[[0, 0], [0, 0]], [[0, 1], [0, 1]]])
     """
     started = monotonic()
     tables = dict(enumerate(world.tables()))

@@ -306,7 +306,7 @@ def test_misuse_of_a_store(here, capsys):
         (["show", "nothing"], "no 'nothing' among the publications"),
         (["show", "people", "--quantile", "0.5"], "only publications of kind quantiles answer quantile"),
         (["show", "ages", "--quantile", "1.5"], "does not exist"),
-        (["show", "cities", "--where", "age=3"], "no column of the histogram"),
+        (["show", "cities", "--where", "age=3"], "no column of this publication"),
         (["show", "cities", "--where", "city=Paris"], "no category"),
         (["show", "people", "--confidence", "2"], "confidence"),
         (["show", "--quantile", "0.9"], "this question needs one publication"),

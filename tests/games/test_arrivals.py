@@ -40,10 +40,10 @@ def nosy(world):
     ("noise", "hidden"),
     [
         ("factorization", False),
-        ("cohorts", False),
-        ("tree", False),
-        ("factorization", True),
         ("cohorts", True),
+        pytest.param("cohorts", False, marks=pytest.mark.slow),
+        pytest.param("tree", False, marks=pytest.mark.slow),
+        pytest.param("factorization", True, marks=pytest.mark.slow),
     ],
 )
 def test_real_and_ideal_are_one_law_for_an_attacker_who_adapts(noise, hidden):

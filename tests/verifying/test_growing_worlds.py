@@ -24,19 +24,31 @@ def world(noise="factorization", law=NARROW, honest=(2, 0), **more):
     return GrowingSmallWorld(growing, Schema([X]), (0, 1), honest, **more)
 
 
-@pytest.mark.parametrize("noise", ["factorization", "cohorts", "tree"])
-@pytest.mark.parametrize("redraws", ["never", "every-tick"])
+SLOW = pytest.mark.slow  # they repeat another case
+
+
+@pytest.mark.parametrize(
+    ("noise", "redraws"),
+    [
+        ("factorization", "never"),
+        ("cohorts", "every-tick"),
+        pytest.param("cohorts", "never", marks=SLOW),
+        pytest.param("tree", "never", marks=SLOW),
+        pytest.param("factorization", "every-tick", marks=SLOW),
+    ],
+)
 def test_noise_that_does_not_depend_on_who_left_is_perfectly_safe(noise, redraws):
     found = verify_growing(world(noise, honest=(1, 1), redraws=redraws))
     assert found.safe
     assert found.histories > 800
 
 
+@pytest.mark.slow
 def test_two_leavers_and_three_ticks():
     assert verify_growing(world("cohorts", honest=(1, 1, 0), own=0, k=2)).safe
 
 
-@pytest.mark.parametrize("noise", ["factorization", "cohorts"])
+@pytest.mark.parametrize("noise", ["cohorts", pytest.param("factorization", marks=SLOW)])
 def test_hidden_leavers_expose_nobody_who_stays(noise):
     assert verify_growing(world(noise, honest=(2, 0), own=0, arrivals={"leavers": NARROW})).safe
 
@@ -70,7 +82,7 @@ def test_an_attacker_deletes_records_of_its_own():
 def test_a_simulator_that_errs_is_noticed(monkeypatch):
     """The verdict compares with the simulator that there is: one that forgets nobody fails."""
     monkeypatch.setattr(games.Following, "leave", lambda self, people: self.rows())
-    found = verify_growing(world("cohorts"))
+    found = verify_growing(world("cohorts", honest=(2,), own=0))
     assert not found.safe
 
 
@@ -81,13 +93,15 @@ def test_a_simulator_with_the_same_outputs_and_other_odds_is_noticed(monkeypatch
             super().__init__(Arrivals(NoisySum(X, law), arrivals.horizon, arrivals.noise), schema, **more)
 
     monkeypatch.setattr(growing_worlds, "SimulatedTable", Other)
-    assert verify_growing(world("cohorts")).safe is None
+    assert verify_growing(world("cohorts", honest=(2,), own=0)).safe is None
 
 
-@pytest.mark.parametrize(("noise", "promised"), [("cohorts", 2), ("tree", 4), ("factorization", 8)])
+@pytest.mark.parametrize(
+    ("noise", "promised"), [("cohorts", 2), pytest.param("tree", 4, marks=SLOW), ("factorization", 8)]
+)
 def test_stayers_pay_what_the_noise_was_made_for_whatever_arrives_and_leaves(noise, promised):
     """e^ε over whole transcripts, with adaptive arrivals: the law's ratio to the L1 reach of the rows."""
-    growing = world(noise, CLAMPED, honest=(1, 1), own=1 if noise == "cohorts" else 0)
+    growing = world(noise, CLAMPED, honest=(1, 1), own=1 if noise == "tree" else 0)
     assert promised == 2**growing.arrivals.factors.l1
     found = privacy_of_the_stayers(growing)
     assert found.transcript.ratio == promised, "no more, and the worst pair pays no less"

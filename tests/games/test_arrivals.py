@@ -12,7 +12,7 @@ from undeleted.curate.releases.arrivals import Arrivals
 from undeleted.errors import BadSetting, RuleBroken
 from undeleted.foundations.coins import NoNoise, TruncatedGeometric, exact_law, seeded
 from undeleted.foundations.schema import Number, Schema
-from undeleted.games.arrivals import Following, GrowingTable, Tick, growing_game, ideal_growing_game
+from undeleted.games.arrivals import GrowingSimulator, GrowingTable, Tick, growing_game, ideal_growing_game
 
 X = Number("x", min=0, max=3)
 SCHEMA = Schema([X])
@@ -116,7 +116,7 @@ def test_hidden_leavers_show_at_the_next_tick_and_not_before():
 
 
 def test_the_simulator_sees_no_data():
-    simulator = Following(table("cohorts").arrivals, SCHEMA)
+    simulator = GrowingSimulator(table("cohorts").arrivals, SCHEMA)
     assert simulator.tick(((7,),)) == ((7,),)
     assert simulator.leave([(0, 3)]) == ((4,),)
     assert simulator.tick(((7,), (5,))) == ((4,), (5,))

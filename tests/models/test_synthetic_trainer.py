@@ -103,7 +103,7 @@ def test_rows_that_lack_a_value_are_not_taken_for_the_lowest(monkeypatch):
     model = trainer(columns=[gaps, CITY]).fit(without(people(), "pay"))
     test = {"age": [None, 10, 70], "city": ["Bonn", "Bonn", "Lyon"], "rich": [True, False, True]}
     assert model.score(test) == 1.0
-    with pytest.raises(BadSetting, match="1 rows lack a feature"):
+    with pytest.raises(BadSetting, match="1 row lacks a feature"):
         model.predict({name: test[name] for name in ("age", "city")})
     with pytest.raises(BadSetting, match="there are no rows"):
         model.predict({"age": [], "city": []})

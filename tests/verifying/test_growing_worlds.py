@@ -81,7 +81,7 @@ def test_an_attacker_deletes_records_of_its_own():
 
 def test_a_simulator_that_errs_is_noticed(monkeypatch):
     """The verdict compares with the simulator that there is: one that forgets nobody fails."""
-    monkeypatch.setattr(games.Following, "leave", lambda self, people: self.rows())
+    monkeypatch.setattr(games.GrowingSimulator, "leave", lambda self, people: self.rows())
     found = verify_growing(world("cohorts", honest=(2,), own=0))
     assert not found.safe
 

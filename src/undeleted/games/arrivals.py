@@ -154,7 +154,7 @@ def less(arrivals: Arrivals, schema: Schema, rows: Rows, person: Given, *, total
     return rows.less(Withdrawal(tick, series, mechanism.moves((), gone)))
 
 
-class Following:
+class GrowingSimulator:
     """The generic simulator: it is given M as it comes and who leaves, and computes what a curator shows.
 
     The data are not among its arguments.  It calls the mechanism's own `forget`, as a store does.
@@ -203,14 +203,14 @@ def _shifted(moved: Contribution, cells: int) -> Contribution:
 
 
 class SimulatedTable:
-    """The ideal world as an algorithm: M is computed, and `Following` shows what it makes of it.
+    """The ideal world as an algorithm: M is computed, and `GrowingSimulator` shows what it makes of it.
 
     It takes the same requests as the curator, so that the two can be compared output by output.
     """
 
     def __init__(self, arrivals: Arrivals, schema: Schema, *, redraws: Redraws = "never") -> None:
         self._undisturbed = GrowingTable(arrivals, schema, redraws=redraws)
-        self._simulator = Following(arrivals, schema, totals=redraws == "every-tick")
+        self._simulator = GrowingSimulator(arrivals, schema, totals=redraws == "every-tick")
 
     def start(self, data: Sequence[Point], coins: Coins) -> Output:
         self._undisturbed.start(data, coins)
@@ -312,7 +312,7 @@ class IdealGrowingWorld(RealGrowingWorld):
 class SimulatedGrowingWorld(GrowingWorld):
     """What the attacker sees when the generic simulator plays the curator."""
 
-    def __init__(self, ideal: GrowingWorld, simulator: Following) -> None:
+    def __init__(self, ideal: GrowingWorld, simulator: GrowingSimulator) -> None:
         super().__init__(ideal.joins, ideal.ticks, ideal.k, ideal.look())
         self._ideal, self._simulator = ideal, simulator
 
@@ -351,7 +351,7 @@ def ideal_growing_game(
     """Play the ideal game: the generic simulator runs the attacker, and shows it what it computes itself."""
     undisturbed = Undisturbed(table.arrivals, table.schema, redraws=table.redraws)
     ideal = IdealGrowingWorld(undisturbed, people, ticks, k, coins)
-    simulator = Following(table.arrivals, table.schema, totals=table.redraws == "every-tick")
+    simulator = GrowingSimulator(table.arrivals, table.schema, totals=table.redraws == "every-tick")
     simulated = SimulatedGrowingWorld(ideal, simulator)
     said = attacker(simulated)
     corrupted = tuple(sorted(ideal.controlled))

@@ -196,7 +196,8 @@ class SyntheticTrainer(BaseEstimator):  # type: ignore[misc]
         there = table if isinstance(table, Table) else Schema(list(self.columns)).table(table)
         lacking = there.rows - int(there.complete(self.columns).sum())
         if lacking or not there.rows:
-            problem = f"{lacking:,} rows lack a feature." if lacking else "there are no rows."
+            some = "1 row lacks a feature." if lacking == 1 else f"{lacking:,} rows lack a feature."
+            problem = some if lacking else "there are no rows."
             raise BadSetting(f"nothing can be predicted: {problem}", "Leave out rows that are not complete.")
         return self._encoded(np.column_stack([there.codes[column.name] for column in self.columns]))
 

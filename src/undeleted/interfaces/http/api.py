@@ -71,6 +71,12 @@ api = APIRouter(prefix="/v1")
 outside = APIRouter()
 
 
+def as_a_file(json: str) -> Json:
+    """The description of an answer in every form of a file; as JSON it is of this type."""
+    kinds = ((kind, json if form == "json" else "string") for form, kind in FORMS.items())
+    return {"content": {kind: {"schema": {"type": of}} for kind, of in kinds}}
+
+
 def service_of(request: Request) -> Service:
     service: Service = request.app.state.service
     return service
@@ -189,15 +195,7 @@ async def publication(
 @api.get(
     "/publications/{name}/export",
     response_class=Response,
-    responses={
-        200: {
-            "content": {
-                kind: {"schema": {"type": "object" if form == "json" else "string"}}
-                for form, kind in FORMS.items()
-            }
-        },
-        **documented(401, 403, 404, 409, 422),
-    },
+    responses={200: as_a_file("object"), **documented(401, 403, 404, 409, 422)},
     summary="The answers of one publication as a file",
     **readers,
 )
@@ -218,15 +216,7 @@ async def export(
 @api.get(
     "/publications/{name}/sample",
     response_class=Response,
-    responses={
-        200: {
-            "content": {
-                kind: {"schema": {"type": "array" if form == "json" else "string"}}
-                for form, kind in FORMS.items()
-            }
-        },
-        **documented(401, 403, 404, 409, 422),
-    },
+    responses={200: as_a_file("array"), **documented(401, 403, 404, 409, 422)},
     summary="Synthetic rows of a publication",
     **readers,
 )
